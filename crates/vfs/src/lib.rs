@@ -5,10 +5,16 @@
 //! on a laptop and in-memory trees all appear the same way.
 
 mod memory;
+mod overlay;
 mod path;
+mod record;
+mod walk;
 
 pub use memory::MemoryFileSystem;
+pub use overlay::Overlay;
 pub use path::{PathError, VirtualPath};
+pub use record::{Dependencies, Recorder};
+pub use walk::{WalkEntry, walk};
 
 use bytes::Bytes;
 

@@ -38,12 +38,18 @@ impl VirtualPath {
         if text.contains('\0') {
             return Err(PathError::Nul(text.replace('\0', "\\0")));
         }
-        let mut parts: Vec<&str> = if text.starts_with('/') { Vec::new() } else { self.components().collect() };
+        let mut parts: Vec<&str> = if text.starts_with('/') {
+            Vec::new()
+        } else {
+            self.components().collect()
+        };
         for part in text.split('/') {
             match part {
                 "" | "." => {}
                 ".." => {
-                    parts.pop().ok_or_else(|| PathError::OutsideRoot(text.to_owned()))?;
+                    parts
+                        .pop()
+                        .ok_or_else(|| PathError::OutsideRoot(text.to_owned()))?;
                 }
                 name => parts.push(name),
             }
@@ -51,12 +57,31 @@ impl VirtualPath {
         Ok(Self(parts.join("/")))
     }
 
+    /// The entry called `name` in this directory. For names that come from a listing: the name is taken as
+    /// one component, so it must hold no slash and be neither `.` nor `..` (such a name gives this
+    /// directory itself, never a path outside).
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            return self.clone();
+        }
+        if self.is_root() {
+            Self(name.to_owned())
+        } else {
+            Self(format!("{}/{name}", self.0))
+        }
+    }
+
     /// The directory that holds this path, or `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
         }
-        Some(self.0.rsplit_once('/').map_or_else(Self::root, |(directory, _)| Self(directory.to_owned())))
+        Some(
+            self.0
+                .rsplit_once('/')
+                .map_or_else(Self::root, |(directory, _)| Self(directory.to_owned())),
+        )
     }
 
     /// The last component, or the empty text for the root.
@@ -78,7 +103,10 @@ impl VirtualPath {
     pub fn starts_with(&self, directory: &VirtualPath) -> bool {
         directory.is_root()
             || self.0 == directory.0
-            || self.0.strip_prefix(directory.0.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            || self
+                .0
+                .strip_prefix(directory.0.as_str())
+                .is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The text, empty for the root.
