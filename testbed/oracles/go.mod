@@ -15,6 +15,7 @@ require (
 	github.com/fluxcd/pkg/version v0.16.0
 	sigs.k8s.io/kustomize/kyaml v0.21.1
 	sigs.k8s.io/yaml v1.6.0
+	sluice.dev/testbed/semver330/v3 v3.3.0
 )
 
 require (
@@ -107,3 +108,6 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect
 )
+
+// Flux pins this release's handling of pre-releases; one build cannot hold two releases under one path.
+replace sluice.dev/testbed/semver330/v3 v3.3.0 => github.com/Masterminds/semver/v3 v3.3.0
