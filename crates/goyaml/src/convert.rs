@@ -52,7 +52,6 @@ fn object(mapping: &Mapping, flavour: Flavour, top: bool) -> Result<Value, Error
 pub(crate) fn key_as_sigs(key: &Node, flavour: Flavour) -> Result<String, Error> {
     let found = match key.resolve_as(flavour) {
         Some(Resolved::String(text) | Resolved::Timestamp(_, text)) => return Ok(text.to_owned()),
-        Some(Resolved::Merge) => return Ok("<<".to_owned()),
         Some(Resolved::Int(value)) => return Ok(value.to_string()),
         Some(Resolved::Bool(value)) => return Ok(value.to_string()),
         Some(Resolved::Float(value)) => {
@@ -84,7 +83,6 @@ fn key_as_kyaml(key: &Node, top: bool) -> Result<String, Error> {
         Some(Resolved::String(text)) => Ok(text.to_owned()),
         // The top level is decoded into a map of strings, where every scalar is good.
         Some(_) if top => Ok(key.text().unwrap_or_default().to_owned()),
-        Some(Resolved::Merge) => Ok("<<".to_owned()),
         found => Err(invalid_key(
             key,
             match found {
@@ -120,7 +118,6 @@ fn scalar(node: &Node, flavour: Flavour) -> Result<Value, Error> {
         Resolved::UInt(value) => Value::from(value),
         Resolved::Float(value) => return float(node, value),
         Resolved::String(text) => Value::from(text),
-        Resolved::Merge => Value::from("<<"),
         Resolved::Timestamp(_, text) if flavour.is_sigs() => Value::from(text),
         Resolved::Timestamp(timestamp, text) => match timestamp.to_rfc3339() {
             Some(text) => Value::from(text),

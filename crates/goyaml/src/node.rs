@@ -70,6 +70,15 @@ pub struct Presentation {
     pub comments: Comments,
 }
 
+/// A document with the comments that belong to no node of it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The value.
+    pub root: Node,
+    /// Comments before and after, set off by empty lines.
+    pub comments: Comments,
+}
+
 /// A YAML value with the way it was written.
 ///
 /// Equality is deep and compares content, tag and style, not position and comments.

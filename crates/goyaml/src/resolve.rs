@@ -25,8 +25,6 @@ pub enum Resolved<'a> {
     Timestamp(Timestamp, &'a str),
     /// Decoded `!!binary` data.
     Binary(Vec<u8>),
-    /// The key `<<`.
-    Merge,
     /// The explicit tag does not fit: what the text reads as, such as `!!str`, and the tag.
     Mismatch {
         /// Short tag of what the text reads as; empty if the data under `!!binary` is not base64.
@@ -48,7 +46,6 @@ impl Resolved<'_> {
             Self::String(_) => "!!str",
             Self::Timestamp(..) => "!!timestamp",
             Self::Binary(_) => "!!binary",
-            Self::Merge => "!!merge",
             Self::Mismatch { found, .. } => found,
         }
     }
@@ -67,10 +64,8 @@ pub fn resolve_scalar<'a>(
     flavour: Flavour,
 ) -> Resolved<'a> {
     let wanted = match tag {
-        None | Some("" | "!") if style != Style::Plain => return Resolved::String(text),
-        // The non-specific tag makes a plain scalar a string in yaml.v2 only.
-        Some("!") if flavour.is_sigs() => return Resolved::String(text),
-        None | Some("" | "!") => None,
+        None if style != Style::Plain => return Resolved::String(text),
+        None => None,
         Some("!!str") => return Resolved::String(text),
         Some("!!binary") => {
             return decode_base64(text).map_or(
@@ -81,7 +76,6 @@ pub fn resolve_scalar<'a>(
                 Resolved::Binary,
             );
         }
-        Some("!!merge") => return Resolved::Merge,
         Some(tag @ ("!!bool" | "!!int" | "!!float" | "!!null" | "!!timestamp")) => Some(tag),
         Some(_) => return Resolved::String(text),
     };
@@ -139,7 +133,6 @@ fn resolve_word<'a>(text: &'a str, flavour: Flavour) -> Option<Resolved<'a>> {
         ".nan" | ".NaN" | ".NAN" => Resolved::Float(f64::NAN),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Resolved::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => Resolved::Float(f64::NEG_INFINITY),
-        "<<" => Resolved::Merge,
         _ => return None,
     })
 }
