@@ -42,7 +42,9 @@ pub enum Error {
         line: usize,
     },
     /// A length in `${v:from:length}` that is negative or beyond 64 bits; `fluxcd/pkg/envsubst` crashes.
-    #[error("the length {length} of the substring of {name:?} is not a positive number; count from the start")]
+    #[error(
+        "the length {length} of the substring of {name:?} is not a positive number; count from the start"
+    )]
     SubstringLength {
         /// The variable.
         name: String,

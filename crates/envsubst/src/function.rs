@@ -74,7 +74,10 @@ fn substring(expression: &Expression, value: &[u8], operands: &[Vec<u8>]) -> Res
     };
     let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
     let start = if start < 0 { (start + size).max(0) } else { start };
-    let rest = usize::try_from(start).ok().and_then(|start| value.get(start..)).unwrap_or_default();
+    let rest = usize::try_from(start)
+        .ok()
+        .and_then(|start| value.get(start..))
+        .unwrap_or_default();
     let Some(written) = operands.get(1) else {
         return Ok(rest.to_vec());
     };

@@ -189,7 +189,9 @@ impl Parser<'_> {
         if self.peek() == Some('#') {
             self.length(&mut expression)?;
         } else {
-            expression.name = self.scan_text(is_name_character).ok_or(Error::VariableName { line })?;
+            expression.name = self
+                .scan_text(is_name_character)
+                .ok_or(Error::VariableName { line })?;
             match self.peek() {
                 Some(':') => match self.peek_second() {
                     Some('=' | '-' | '?' | '+') => self.default(&mut expression)?,
@@ -245,7 +247,9 @@ impl Parser<'_> {
     fn length(&mut self, expression: &mut Expression) -> Result<(), Error> {
         let line = expression.line;
         expression.operator = self.operator(expression, |next, length| next == '#' && length == 1)?;
-        expression.name = self.scan_text(is_name_character).ok_or(Error::BadSubstitution { line })?;
+        expression.name = self
+            .scan_text(is_name_character)
+            .ok_or(Error::BadSubstitution { line })?;
         self.close(line)
     }
 

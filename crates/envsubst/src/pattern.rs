@@ -13,7 +13,10 @@ enum Element {
     /// Any character.
     One,
     Byte(u8),
-    Class { negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 /// The value without the shortest or longest start that is not empty and matches the pattern.
@@ -29,7 +32,12 @@ pub(crate) fn remove_prefix<'a>(
 
 /// The value without the shortest or longest end that is not empty and matches. Works on the reversed
 /// value with the reversed pattern, so classes and escapes in it are reversed, too.
-pub(crate) fn remove_suffix(value: &str, pattern: &[u8], longest: bool, steps: &mut u64) -> Result<Vec<u8>, TooComplex> {
+pub(crate) fn remove_suffix(
+    value: &str,
+    pattern: &[u8],
+    longest: bool,
+    steps: &mut u64,
+) -> Result<Vec<u8>, TooComplex> {
     let reversed: String = value.chars().rev().collect();
     let pattern: String = String::from_utf8_lossy(pattern).chars().rev().collect();
     let bytes = reversed.as_bytes();
@@ -108,7 +116,9 @@ fn accepts(element: &Element, byte: u8) -> bool {
 }
 
 fn in_ranges(character: char, ranges: &[(char, char)]) -> bool {
-    ranges.iter().any(|&(low, high)| low <= character && character <= high)
+    ranges
+        .iter()
+        .any(|&(low, high)| low <= character && character <= high)
 }
 
 fn read(mut pattern: &[u8]) -> Result<Vec<Element>, Malformed> {

@@ -9,7 +9,9 @@ pub const NAME_PATTERN: &str = "^[_[:alpha:]][_[:alpha:][:digit:]]*$";
 #[must_use]
 pub fn is_valid_name(name: &str) -> bool {
     name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic())
-        && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        && name
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }
 
 /// Checks the names of all variables, as Flux does before it substitutes.
@@ -18,7 +20,9 @@ pub fn is_valid_name(name: &str) -> bool {
 /// [`Error::InvalidName`] for the first name that does not match [`NAME_PATTERN`].
 pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
     match names.into_iter().find(|name| !is_valid_name(name)) {
-        Some(name) => Err(Error::InvalidName { name: name.to_owned() }),
+        Some(name) => Err(Error::InvalidName {
+            name: name.to_owned(),
+        }),
         None => Ok(()),
     }
 }

@@ -1,5 +1,7 @@
 //! The recorded corpus of YAML documents and values with what the Go libraries make of them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
 use std::path::PathBuf;
 
 use serde_json::Value;
