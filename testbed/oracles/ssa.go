@@ -201,7 +201,7 @@ func runErrors() error {
 //	= apps/v1 Deployment 17        the object's kind and the number of its type
 //	17 name? s;spec!18;...         a type: its fields in order, each name, mark and type
 //
-// The mark is `?` for a field left out when empty, `!` for one that is always written.
+// The mark is `?` for a field left out when empty, `^` when zero, `!` for one that is always written.
 // Types: s string, b bool, i integer, f float, y bytes, v any value, t time, m microtime, d duration,
 // q quantity, x int-or-string, r raw JSON, a number for a struct; `*T` pointer, `[T` list, `{T` map.
 func runTypes() error {
@@ -285,7 +285,7 @@ func (t *typeTable) fields(known reflect.Type) []string {
 				mark = "?"
 			}
 			if option == "omitzero" {
-				mark = "0"
+				mark = "^"
 			}
 		}
 		fields = append(fields, name+mark+t.code(field.Type))

@@ -1,0 +1,121 @@
+//! Reading how live objects fare.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use sluice_health::{Assessment, Status, WaitSet};
+
+use crate::applier::Applier;
+use crate::error::Failure;
+use crate::{Object, ObjectId};
+
+/// An object whose health is looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The object.
+    pub id: ObjectId,
+    /// The API version in which to read it, without the group.
+    pub version: String,
+}
+
+impl Applier {
+    /// Reads an object and assesses it: one request, and a second one for the pods of a StatefulSet or
+    /// ReplicaSet that is in progress.
+    pub async fn assess(&self, target: &Target) -> Assessment {
+        match self.try_assess(target).await {
+            Ok(assessment) => assessment,
+            Err(failure) => Assessment::unknown(failure.to_string()),
+        }
+    }
+
+    /// Reads the objects of the wait that are not done yet and records how they fare.
+    pub async fn refresh(&self, wait: &mut WaitSet, targets: &[Target]) {
+        let open: Vec<String> = wait.unfinished().map(str::to_owned).collect();
+        for target in targets {
+            let key = target.id.to_string();
+            if !open.contains(&key) {
+                continue;
+            }
+            let assessment = self.assess(target).await;
+            let error = (assessment.status == Status::Unknown).then_some(assessment.message);
+            wait.record(&key, assessment.status, error);
+        }
+    }
+
+    /// The error text of the first target that lives in a namespace and names none, which no wait can heal.
+    pub async fn find_missing_namespace(&self, targets: &[Target]) -> Option<String> {
+        for Target { id, version } in targets.iter().filter(|target| target.id.namespace.is_empty()) {
+            let resource = self
+                .discovery()
+                .resolve(&id.group, version, &id.kind)
+                .await
+                .ok()?;
+            if resource.namespaced {
+                let kind = if id.group.is_empty() {
+                    id.kind.clone()
+                } else {
+                    format!("{}.{}", id.kind, id.group)
+                };
+                let name = &id.name;
+                return Some(format!(
+                    "resource {kind} {name} is namespace scoped, but namespace is not set"
+                ));
+            }
+        }
+        None
+    }
+
+    async fn try_assess(&self, target: &Target) -> Result<Assessment, Failure> {
+        let Target { id, version } = target;
+        let resource = self.discovery().resolve(&id.group, version, &id.kind).await?;
+        let Some(live) = self.requests().get(&resource, &id.namespace, &id.name).await? else {
+            return Ok(Assessment::not_found());
+        };
+        let now = Timestamp::now();
+        let value = live.to_value();
+        let assessment = sluice_health::assess(&value, now);
+        if assessment.status != Status::InProgress || !sluice_health::controls_pods(&value) {
+            return Ok(assessment);
+        }
+        let pods = self.discovery().resolve("", "v1", "Pod").await?;
+        let pods = self
+            .requests()
+            .list(&pods, &id.namespace, &selector_text(&live))
+            .await?;
+        Ok(sluice_health::assess_with_pods(&value, &pods, now))
+    }
+}
+
+/// The object's `spec.selector` as the text of a label selector.
+fn selector_text(object: &Object) -> String {
+    let mut parts = Vec::new();
+    if let Some(Value::Object(labels)) = object.field(&["spec", "selector", "matchLabels"]) {
+        parts.extend(
+            labels
+                .iter()
+                .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())),
+        );
+    }
+    if let Some(Value::Array(expressions)) = object.field(&["spec", "selector", "matchExpressions"]) {
+        parts.extend(expressions.iter().filter_map(expression_text));
+    }
+    parts.join(",")
+}
+
+fn expression_text(expression: &Value) -> Option<String> {
+    let key = expression.get("key")?.as_str()?;
+    let values: Vec<&str> = expression
+        .get("values")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let values = values.join(",");
+    Some(match expression.get("operator")?.as_str()? {
+        "In" => format!("{key} in ({values})"),
+        "NotIn" => format!("{key} notin ({values})"),
+        "Exists" => key.to_owned(),
+        "DoesNotExist" => format!("!{key}"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,126 @@
+//! Deleting what is no longer wanted.
+
+use crate::applier::Applier;
+use crate::error::{Failure, PruneFailure};
+use crate::{Action, Change, ChangeSet, Entry, MetadataSelector, Object, ObjectId, order};
+
+/// Which live objects a prune may delete.
+#[derive(Debug, Clone, Default)]
+pub struct PruneOptions {
+    /// Labels that the live object must carry, key and value: those of its owner.
+    pub owner_labels: Vec<(String, String)>,
+    /// Switches that keep the object.
+    pub exclusions: MetadataSelector,
+    /// Objects that are never deleted, such as the namespace the controllers themselves run in.
+    pub protected: Vec<ObjectId>,
+}
+
+impl Applier {
+    /// Deletes objects in reverse apply order with background propagation.
+    ///
+    /// An object that is gone counts as deleted; one that is not (any more) labelled as the owner's, or that
+    /// a switch protects, is skipped. Each object costs a read and a delete. All are tried.
+    ///
+    /// # Errors
+    /// [`PruneFailure`] if any could not be deleted, with what became of the others.
+    pub async fn prune(
+        &self,
+        mut stale: Vec<Entry>,
+        options: &PruneOptions,
+    ) -> Result<ChangeSet, PruneFailure> {
+        stale.sort_by(|left, right| order::compare(&right.id, &left.id));
+        let mut changes = ChangeSet::new();
+        let mut errors = Vec::new();
+        for entry in stale {
+            let action = match self.prune_one(&entry, options).await {
+                Ok(action) => action,
+                Err(text) => {
+                    errors.push(format!("{text};"));
+                    Action::Unknown
+                }
+            };
+            changes.push(Change {
+                id: entry.id,
+                version: entry.version,
+                action,
+            });
+        }
+        if errors.is_empty() {
+            Ok(changes)
+        } else {
+            Err(PruneFailure { changes, errors })
+        }
+    }
+
+    async fn prune_one(&self, entry: &Entry, options: &PruneOptions) -> Result<Action, String> {
+        let subject = entry.id.subject();
+        let query_failed = |failure: Failure| format!("{subject} query failed: {failure}");
+        let resource = self
+            .discovery()
+            .resolve(&entry.id.group, &entry.version, &entry.id.kind)
+            .await
+            .map_err(query_failed)?;
+        let live = self
+            .requests()
+            .get(&resource, &entry.id.namespace, &entry.id.name)
+            .await
+            .map_err(query_failed)?;
+        let Some(live) = live else {
+            return Ok(Action::Deleted);
+        };
+        let owned = |object: &Object| {
+            options
+                .owner_labels
+                .iter()
+                .all(|(key, value)| object.label(key) == value)
+        };
+        if !owned(&live) || options.exclusions.matches(&live) {
+            return Ok(Action::Skipped);
+        }
+        if options.protected.contains(&entry.id) {
+            return Err(format!(
+                "{subject} delete refused: the controllers themselves run in it"
+            ));
+        }
+        self.requests()
+            .delete(&resource, &live)
+            .await
+            .map_err(|failure| format!("{subject} delete failed: {failure}"))?;
+        if order::is_custom_resource_definition(&live) {
+            let group = live
+                .field(&["spec", "group"])
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or_default();
+            self.discovery().forget(group);
+        }
+        Ok(Action::Deleted)
+    }
+
+    /// The objects of `deleted` that still exist, for a caller that waits for their end.
+    ///
+    /// # Errors
+    /// The first read that failed.
+    pub async fn surviving(&self, deleted: &[Entry]) -> Result<Vec<Entry>, Failure> {
+        let mut surviving = Vec::new();
+        for entry in deleted {
+            let resource = match self
+                .discovery()
+                .resolve(&entry.id.group, &entry.version, &entry.id.kind)
+                .await
+            {
+                Ok(resource) => resource,
+                Err(Failure::UnknownKind { .. }) => continue,
+                Err(failure) => return Err(failure),
+            };
+            if self
+                .requests()
+                .get(&resource, &entry.id.namespace, &entry.id.name)
+                .await?
+                .is_some()
+            {
+                surviving.push(entry.clone());
+            }
+        }
+        Ok(surviving)
+    }
+}

@@ -1,0 +1,331 @@
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::convert::{key_as_sigs, tag_error};
+use crate::{Content, Entry, Error, ErrorKind, Flavour, Limits, Mapping, Node, Position, Resolved, Style};
+
+/// Replaces aliases by what they stand for, applies merge keys, and judges duplicate keys.
+pub(crate) struct Inliner {
+    flavour: Flavour,
+    limits: Limits,
+    anchors: HashMap<String, Anchored>,
+    nodes: usize,
+    text: usize,
+    duplicates: Vec<Duplicate>,
+}
+
+#[derive(Clone)]
+enum Anchored {
+    /// Its own content is being read.
+    Open,
+    Done(Rc<Measured>),
+}
+
+/// A finished subtree with its size.
+struct Measured {
+    node: Node,
+    nodes: usize,
+    text: usize,
+    depth: usize,
+}
+
+struct Duplicate {
+    key: String,
+    position: Position,
+    first: Position,
+    go_line: String,
+}
+
+impl Inliner {
+    pub(crate) fn new(flavour: Flavour, limits: Limits) -> Self {
+        Self {
+            flavour,
+            limits,
+            anchors: HashMap::new(),
+            nodes: 0,
+            text: 0,
+            duplicates: Vec::new(),
+        }
+    }
+
+    /// One document; the sizes add up over calls, anchors do not carry over.
+    pub(crate) fn document(&mut self, node: Node) -> Result<Node, Error> {
+        self.anchors.clear();
+        let (node, _) = self.node(node, 0)?;
+        match std::mem::take(&mut self.duplicates) {
+            duplicates if duplicates.is_empty() => Ok(node),
+            duplicates => Err(duplicate_error(&duplicates)),
+        }
+    }
+
+    /// The node without aliases, and the levels below it.
+    fn node(&mut self, mut node: Node, depth: usize) -> Result<(Node, usize), Error> {
+        if let Content::Alias(name) = &node.content {
+            return self.alias(name, node.position, depth);
+        }
+        let anchor = node
+            .presentation
+            .take()
+            .and_then(|presentation| presentation.anchor);
+        let before = (self.nodes, self.text);
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), Anchored::Open);
+        }
+        self.count(1, node.text().map_or(0, str::len), depth, node.position)?;
+        let mut below = 0;
+        node.content = match node.content {
+            Content::Sequence(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for item in items {
+                    let (item, levels) = self.node(item, depth + 1)?;
+                    below = below.max(levels + 1);
+                    out.push(item);
+                }
+                Content::Sequence(out)
+            }
+            Content::Mapping(mapping) => {
+                let (mapping, levels) = self.mapping(mapping, depth)?;
+                below = levels;
+                Content::Mapping(mapping)
+            }
+            other => other,
+        };
+        if let Some(mismatch @ Resolved::Mismatch { .. }) = node.resolve_as(self.flavour) {
+            return Err(tag_error(&node, &mismatch));
+        }
+        if let Some(anchor) = anchor {
+            let measured = Measured {
+                node: node.clone(),
+                nodes: self.nodes - before.0,
+                text: self.text - before.1,
+                depth: below,
+            };
+            self.anchors.insert(anchor, Anchored::Done(Rc::new(measured)));
+        }
+        Ok((node, below))
+    }
+
+    fn alias(&mut self, name: &str, position: Position, depth: usize) -> Result<(Node, usize), Error> {
+        match self.anchors.get(name).cloned() {
+            Some(Anchored::Done(measured)) => {
+                self.count(measured.nodes, measured.text, depth + measured.depth, position)?;
+                let mut node = measured.node.clone();
+                node.position = position;
+                Ok((node, measured.depth))
+            }
+            Some(Anchored::Open) => Err(Error::new(
+                ErrorKind::Alias,
+                Some(position),
+                format!("anchor '{name}' value contains itself"),
+                "write the value out instead of using the alias",
+            )),
+            None => Err(Error::new(
+                ErrorKind::Alias,
+                Some(position),
+                format!("unknown anchor '{name}' referenced"),
+                "define the anchor earlier in the same document",
+            )),
+        }
+    }
+
+    fn count(&mut self, nodes: usize, text: usize, depth: usize, position: Position) -> Result<(), Error> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.text = self.text.saturating_add(text);
+        let problem = if self.nodes > self.limits.nodes {
+            format!(
+                "the text stands for more than {} nodes once aliases are replaced",
+                self.limits.nodes
+            )
+        } else if self.text > self.limits.text {
+            format!(
+                "the text stands for more than {} bytes once aliases are replaced",
+                self.limits.text
+            )
+        } else if depth > self.limits.depth {
+            format!("the document is nested deeper than {} levels", self.limits.depth)
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(
+            ErrorKind::Limit,
+            Some(position),
+            problem,
+            "split the document or use fewer aliases",
+        )
+        .with_go_message("yaml: document contains excessive aliasing"))
+    }
+
+    fn mapping(&mut self, mapping: Mapping, depth: usize) -> Result<(Mapping, usize), Error> {
+        let mut target = Target {
+            mapping: Mapping::new(),
+            merged: None,
+            levels: 0,
+        };
+        for Entry { key, value } in mapping.into_entries() {
+            if is_merge(&key) {
+                self.merge_key(&mut target, &key, value, depth)?;
+                continue;
+            }
+            let position = key.position;
+            let (key, _) = self.node(key, depth + 1)?;
+            let key = self.key(key, position)?;
+            let (value, levels) = self.node(value, depth + 1)?;
+            target.levels = target.levels.max(levels + 1);
+            self.set(&mut target.mapping, key, value);
+        }
+        for Entry { key, value } in target.merged.map(Mapping::into_entries).into_iter().flatten() {
+            if key.text().is_some_and(|text| !target.mapping.contains_key(text)) {
+                target.mapping.push(key, value);
+            }
+        }
+        Ok((target.mapping, target.levels))
+    }
+
+    /// The key as a scalar; for sigs as the string that JSON has.
+    fn key(&self, key: Node, position: Position) -> Result<Node, Error> {
+        if key.text().is_none() {
+            return Err(Error::new(
+                ErrorKind::InvalidKey,
+                Some(position),
+                "the key is a sequence or mapping",
+                "use a text as key; a template's {{ }} must be in quotes",
+            )
+            .with_go_message("yaml: invalid map key"));
+        }
+        if !self.flavour.is_sigs() || matches!(key.resolve_as(self.flavour), Some(Resolved::String(_))) {
+            return Ok(key);
+        }
+        let text = key_as_sigs(&key, self.flavour)?;
+        Ok(Node {
+            style: Style::DoubleQuoted,
+            tag: None,
+            content: Content::Scalar(text),
+            ..key
+        })
+    }
+
+    fn set(&mut self, mapping: &mut Mapping, key: Node, value: Node) {
+        let text = key.text().unwrap_or_default();
+        if let Some(first) = mapping.entry(text) {
+            match self.flavour {
+                Flavour::Sigs => {}
+                Flavour::SigsStrict => {
+                    let shown = if key.style == Style::DoubleQuoted && matches!(text, "true" | "false") {
+                        text.to_owned()
+                    } else {
+                        format!("{text:?}")
+                    };
+                    self.duplicates.push(Duplicate {
+                        key: text.to_owned(),
+                        position: key.position,
+                        first: first.key.position,
+                        go_line: format!("  line {}: key {shown} already set in map", value.position.line),
+                    });
+                    return;
+                }
+                Flavour::Kyaml => {
+                    self.duplicates.push(Duplicate {
+                        key: text.to_owned(),
+                        position: key.position,
+                        first: first.key.position,
+                        go_line: format!(
+                            "  line {}: mapping key {text:?} already defined at line {}",
+                            key.position.line, first.key.position.line
+                        ),
+                    });
+                    return;
+                }
+            }
+        }
+        mapping.set_entry(key, value);
+    }
+
+    fn merge_key(&mut self, target: &mut Target, key: &Node, value: Node, depth: usize) -> Result<(), Error> {
+        let position = value.position;
+        let (value, levels) = self.node(value, depth + 1)?;
+        target.levels = target.levels.max(levels + 1);
+        let sources = match value.content {
+            Content::Mapping(mapping) => vec![mapping.into_entries()],
+            Content::Sequence(items) => {
+                let mut sources = Vec::with_capacity(items.len());
+                for item in items {
+                    match item.content {
+                        Content::Mapping(mapping) => sources.push(mapping.into_entries()),
+                        _ => return Err(merge_error(item.position)),
+                    }
+                }
+                sources
+            }
+            _ => return Err(merge_error(position)),
+        };
+        if self.flavour.is_sigs() {
+            // Applied at once, from the last source on: the first one wins among them.
+            for source in sources.into_iter().rev() {
+                for Entry { key, value } in source {
+                    self.set(&mut target.mapping, key, value);
+                }
+            }
+        } else if target.merged.is_none() {
+            let mut merged = Mapping::new();
+            for Entry { key, value } in sources.into_iter().rev().flatten() {
+                merged.set_entry(key, value);
+            }
+            target.merged = Some(merged);
+        } else {
+            self.duplicates.push(Duplicate {
+                key: "<<".into(),
+                position: key.position,
+                first: key.position,
+                go_line: format!("  line {}: mapping key \"<<\" already defined", key.position.line),
+            });
+        }
+        Ok(())
+    }
+}
+
+struct Target {
+    mapping: Mapping,
+    /// What `<<` brings in the Kyaml flavour; applied last.
+    merged: Option<Mapping>,
+    levels: usize,
+}
+
+fn is_merge(key: &Node) -> bool {
+    match &key.content {
+        Content::Scalar(text) => {
+            text == "<<"
+                && match key.tag.as_deref() {
+                    None => key.style == Style::Plain,
+                    Some(tag) => tag == "!!merge",
+                }
+        }
+        _ => false,
+    }
+}
+
+fn merge_error(position: Position) -> Error {
+    Error::new(
+        ErrorKind::Merge,
+        Some(position),
+        "map merge requires map or sequence of maps as the value",
+        "give << an alias of a mapping, a mapping, or a list of these",
+    )
+}
+
+fn duplicate_error(duplicates: &[Duplicate]) -> Error {
+    let first = &duplicates[0];
+    let lines: Vec<_> = duplicates
+        .iter()
+        .map(|duplicate| duplicate.go_line.as_str())
+        .collect();
+    Error::new(
+        ErrorKind::DuplicateKey,
+        Some(first.position),
+        format!(
+            "the key {:?} is already set in line {}",
+            first.key, first.first.line
+        ),
+        "keep one of them",
+    )
+    .with_go_message(format!("yaml: unmarshal errors:\n{}", lines.join("\n")))
+}
