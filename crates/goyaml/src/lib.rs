@@ -11,23 +11,19 @@
 //! | `go.yaml.in/yaml/v3`, kustomize's kyaml: reading | [`parse_documents`] with [`Flavour::Kyaml`] |
 //! | `sigs.k8s.io/yaml` `Marshal`, `JSONToYAML`; kustomize's output | [`write_sigs`], [`write_sigs_node`] |
 //! | `go.yaml.in/yaml/v3` `Encoder` | [`write_v3`], [`write_v3_node`] |
-//! | kyaml `RNode.String` | [`write_kyaml`] |
+//! | kyaml `Parse`, `RNode.String` | [`parse_for_editing`], [`write_kyaml`] |
 //!
 //! Documents become [`Node`] trees that keep text, style and position, so that a quoted `"0123"` stays a
 //! string; [`Node::resolve`] says which type a scalar has. All input is bounded by [`Limits`], and every
 //! [`Error`] says what is wrong, where, and what to do.
 
-mod compose;
 mod convert;
 mod error;
-mod event;
 mod flavour;
-mod inline;
 mod mapping;
 mod node;
 mod number;
-mod parse;
-mod reader;
+mod read;
 mod resolve;
 mod timestamp;
 mod write;
@@ -37,7 +33,7 @@ pub use error::{Error, ErrorKind};
 pub use flavour::{Flavour, Limits};
 pub use mapping::{Entry, Mapping};
 pub use node::{Comments, Content, Document, Node, Position, Presentation, Style};
-pub use parse::{parse_document, parse_documents, parse_json};
+pub use read::{parse_document, parse_documents, parse_for_editing, parse_json};
 pub use resolve::{Resolved, resolve_scalar};
 pub use timestamp::Timestamp;
 pub use write::{write_kyaml, write_sigs, write_sigs_node, write_v3, write_v3_node};

@@ -9,7 +9,7 @@ const INDEX_FROM: usize = 24;
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The key; a scalar, except in documents read by `parse_for_editing`.
+    /// The key; a scalar, except in documents read by [`parse_for_editing`](crate::parse_for_editing).
     pub key: Node,
     /// The value.
     pub value: Node,

@@ -45,7 +45,7 @@ pub enum Content {
     Sequence(Vec<Node>),
     /// Key-value pairs in document order.
     Mapping(Mapping),
-    /// A reference to an anchor. Only `parse_for_editing` yields it; the other
+    /// A reference to an anchor. Only [`parse_for_editing`](crate::parse_for_editing) yields it; the other
     /// readers replace aliases by what they stand for.
     Alias(String),
 }
@@ -93,7 +93,7 @@ pub struct Node {
     pub tag: Option<Box<str>>,
     /// Where it starts.
     pub position: Position,
-    /// Anchor and comments; only filled by `parse_for_editing`.
+    /// Anchor and comments; only filled by [`parse_for_editing`](crate::parse_for_editing).
     pub presentation: Option<Box<Presentation>>,
 }
 

@@ -1,8 +1,23 @@
+//! Readers: `cursor`, `scanner` and `parser` make events of text, `compose` trees of events, `inline`
+//! values of trees.
+
+mod comments;
+mod compose;
+mod cursor;
+mod event;
+mod inline;
+mod input;
+mod parser;
+mod properties;
+mod scalars;
+mod scanner;
+mod token;
+
 use serde_json::Value;
 
-use crate::compose::Composer;
-use crate::inline::Inliner;
-use crate::reader::Reader;
+use crate::node::Document;
+use crate::read::compose::Composer;
+use crate::read::inline::Inliner;
 use crate::{Error, ErrorKind, Flavour, Limits, Node, json_from_node};
 
 /// Reads all documents of a stream. Aliases are replaced by what they stand for and merge keys applied.
@@ -46,12 +61,41 @@ pub fn parse_json(text: &[u8], flavour: Flavour, limits: Limits) -> Result<Value
     }
 }
 
+/// Reads all documents with their comments, anchors, aliases and merge keys as they stand, to be changed and
+/// written back with [`write_kyaml`](crate::write_kyaml). Duplicate keys are not judged.
+///
+/// # Errors
+/// [`ErrorKind::Encoding`], [`ErrorKind::Syntax`] and [`ErrorKind::Limit`].
+pub fn parse_for_editing(text: &[u8], limits: Limits) -> Result<Vec<Document>, Error> {
+    check_size(text, limits)?;
+    let text = input::decode(text)?;
+    let mut composer = Composer::new(&text, true, limits);
+    let mut documents = Vec::new();
+    while let Some(document) = composer.next_document()? {
+        documents.push(document);
+    }
+    Ok(documents)
+}
+
 fn read(
     text: &[u8],
     flavour: Flavour,
     limits: Limits,
     mut sink: impl FnMut(Node) -> bool,
 ) -> Result<(), Error> {
+    check_size(text, limits)?;
+    let text = input::decode(text)?;
+    let mut composer = Composer::new(&text, !flavour.is_sigs(), limits);
+    let mut inliner = Inliner::new(flavour, limits);
+    while let Some(document) = composer.next_document()? {
+        if !sink(inliner.document(document.root)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn check_size(text: &[u8], limits: Limits) -> Result<(), Error> {
     if text.len() > limits.bytes {
         return Err(Error::new(
             ErrorKind::Limit,
@@ -59,14 +103,6 @@ fn read(
             format!("the text has {} bytes, more than {}", text.len(), limits.bytes),
             "split it into several files",
         ));
-    }
-    let mut input = text;
-    let mut composer = Composer::new(Reader::new(&mut input), limits);
-    let mut inliner = Inliner::new(flavour, limits);
-    while let Some(node) = composer.next_document()? {
-        if !sink(inliner.document(node)?) {
-            break;
-        }
     }
     Ok(())
 }

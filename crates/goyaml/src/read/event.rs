@@ -1,4 +1,4 @@
-use crate::{Position, Style};
+use crate::{Comments, Position, Style};
 
 /// One step of a document as the parser meets it.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,8 @@ pub(crate) struct Event {
     pub(crate) anchor: Option<String>,
     /// The explicit tag in full, such as `tag:yaml.org,2002:str`.
     pub(crate) tag: Option<String>,
+    /// Comments, if they are looked for.
+    pub(crate) comments: Comments,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,8 @@ pub(crate) struct Inliner {
     nodes: usize,
     text: usize,
     duplicates: Vec<Duplicate>,
+    /// The first key without JSON form; counts only if there are no duplicates, as in Go.
+    bad_key: Option<Error>,
 }
 
 #[derive(Clone)]
@@ -45,6 +47,7 @@ impl Inliner {
             nodes: 0,
             text: 0,
             duplicates: Vec::new(),
+            bad_key: None,
         }
     }
 
@@ -53,7 +56,10 @@ impl Inliner {
         self.anchors.clear();
         let (node, _) = self.node(node, 0)?;
         match std::mem::take(&mut self.duplicates) {
-            duplicates if duplicates.is_empty() => Ok(node),
+            duplicates if duplicates.is_empty() => match self.bad_key.take() {
+                None => Ok(node),
+                Some(error) => Err(error),
+            },
             duplicates => Err(duplicate_error(&duplicates)),
         }
     }
@@ -182,7 +188,7 @@ impl Inliner {
     }
 
     /// The key as a scalar; for sigs as the string that JSON has.
-    fn key(&self, key: Node, position: Position) -> Result<Node, Error> {
+    fn key(&mut self, key: Node, position: Position) -> Result<Node, Error> {
         if key.text().is_none() {
             return Err(Error::new(
                 ErrorKind::InvalidKey,
@@ -195,7 +201,13 @@ impl Inliner {
         if !self.flavour.is_sigs() || matches!(key.resolve_as(self.flavour), Some(Resolved::String(_))) {
             return Ok(key);
         }
-        let text = key_as_sigs(&key, self.flavour)?;
+        let text = match key_as_sigs(&key, self.flavour) {
+            Ok(text) => text,
+            Err(error) => {
+                self.bad_key.get_or_insert(error);
+                key.text().unwrap_or_default().to_owned()
+            }
+        };
         Ok(Node {
             style: Style::DoubleQuoted,
             tag: None,

@@ -1,0 +1,192 @@
+//! The files of a commit.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::store::ObjectStore;
+use crate::{Error, ErrorKind, ObjectId};
+
+/// How deep directories may nest.
+const MAX_DEPTH: usize = 1024;
+
+/// What stands at a path of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TreeEntryKind {
+    /// A regular file.
+    File,
+    /// A regular file with the executable bit.
+    Executable,
+    /// A symbolic link; its contents are the target.
+    Symlink,
+    /// A commit of another repository. Checked out without its contents it is an empty directory.
+    Submodule,
+    /// A directory.
+    Directory,
+}
+
+/// An entry met in walking a [`Tree`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// The path from the root, slash separated. Git demands no encoding.
+    pub path: Vec<u8>,
+    /// What the entry is.
+    pub kind: TreeEntryKind,
+    /// The object: a blob, a tree, or for a submodule a commit that is not here.
+    pub id: ObjectId,
+}
+
+impl TreeEntry {
+    /// The path as text, with marks in place of what is not UTF-8.
+    pub fn path_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.path)
+    }
+}
+
+/// The files of one commit, read from the fetched objects. Cheap to clone; implements
+/// [`sluice_vfs::FileSystem`], with symbolic links resolved inside the root.
+#[derive(Clone)]
+pub struct Tree {
+    pub(crate) store: Arc<ObjectStore>,
+    pub(crate) root: ObjectId,
+    entries: usize,
+}
+
+impl Tree {
+    pub(crate) fn new(store: Arc<ObjectStore>, root: ObjectId, entries: usize) -> Self {
+        Self { store, root, entries }
+    }
+
+    /// The tree object.
+    pub fn id(&self) -> ObjectId {
+        self.root
+    }
+
+    /// Walks all entries below the root, each directory before its entries, entries by name (bytewise): the
+    /// order of Go's `filepath.Walk` over a checkout. The root itself is left out.
+    pub fn walk(&self) -> Walk<'_> {
+        Walk {
+            tree: self,
+            stack: Vec::new(),
+            pending: Some((Vec::new(), self.root)),
+            met: 0,
+        }
+    }
+
+    /// The size in bytes of a file or of a link's target.
+    ///
+    /// # Errors
+    /// The entry is a directory or submodule, or its object cannot be read.
+    pub fn size(&self, entry: &TreeEntry) -> Result<u64, Error> {
+        self.check_readable(entry)?;
+        let header = self.store.header(&entry.id)?;
+        header
+            .map(|(_, size)| size)
+            .ok_or_else(|| Error::protocol(format!("the remote did not send blob {}", entry.id)))
+    }
+
+    /// The contents of a file or the target of a link, whole: objects in a pack are stored as differences, so
+    /// there is no way to stream one. Objects beyond the budget's limit are refused.
+    ///
+    /// # Errors
+    /// The entry is a directory or submodule, or its object cannot be read.
+    pub fn read(&self, entry: &TreeEntry) -> Result<Bytes, Error> {
+        self.check_readable(entry)?;
+        self.store.blob(&entry.id)
+    }
+
+    fn check_readable(&self, entry: &TreeEntry) -> Result<(), Error> {
+        match entry.kind {
+            TreeEntryKind::Directory | TreeEntryKind::Submodule => Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{}: is a directory", entry.path_text()),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Tree({})", self.root)
+    }
+}
+
+/// Iterates over the entries of a [`Tree`]; after an error it ends.
+pub struct Walk<'a> {
+    tree: &'a Tree,
+    stack: Vec<std::vec::IntoIter<TreeEntry>>,
+    pending: Option<(Vec<u8>, ObjectId)>,
+    met: usize,
+}
+
+impl Walk<'_> {
+    /// Leaves out what is below the directory that was returned last; does nothing after anything else.
+    pub fn skip_directory(&mut self) {
+        self.pending = None;
+    }
+
+    fn descend(&mut self, path: &[u8], tree: &ObjectId) -> Result<(), Error> {
+        if self.stack.len() >= MAX_DEPTH {
+            let text = format!(
+                "{}: directories nest deeper than {MAX_DEPTH}",
+                String::from_utf8_lossy(path)
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        let children = self.tree.store.children(tree)?;
+        self.met = self.met.saturating_add(children.len());
+        if self.met > self.tree.entries {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("the tree has more than {} entries", self.tree.entries),
+            ));
+        }
+        let mut entries: Vec<TreeEntry> = children
+            .iter()
+            .map(|child| {
+                let mut full = path.to_vec();
+                if !full.is_empty() {
+                    full.push(b'/');
+                }
+                full.extend_from_slice(&child.name);
+                TreeEntry {
+                    path: full,
+                    kind: child.kind,
+                    id: child.id,
+                }
+            })
+            .collect();
+        // Git orders directories as if their names ended in a slash.
+        entries.sort_by(|left, right| left.path.cmp(&right.path));
+        self.stack.push(entries.into_iter());
+        Ok(())
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<TreeEntry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some((path, tree)) = self.pending.take()
+            && let Err(error) = self.descend(&path, &tree)
+        {
+            self.stack.clear();
+            return Some(Err(error));
+        }
+        loop {
+            match self.stack.last_mut()?.next() {
+                Some(entry) => {
+                    if entry.kind == TreeEntryKind::Directory {
+                        self.pending = Some((entry.path.clone(), entry.id));
+                    }
+                    return Some(Ok(entry));
+                }
+                None => {
+                    self.stack.pop();
+                }
+            }
+        }
+    }
+}
