@@ -1,7 +1,10 @@
 use serde_json::{Map, Number, Value};
 
 use crate::number::{format_general_32, format_json};
-use crate::{Content, Error, ErrorKind, Flavour, Mapping, Node, Resolved};
+use crate::{
+    Content, Entry, Error, ErrorKind, Flavour, Limits, Mapping, Node, Resolved, Style, parse_document,
+    write_v3_node,
+};
 
 /// The JSON that Go makes of a node: what `sigs.k8s.io/yaml` `YAMLToJSON` prints for [`Flavour::Sigs`], what
 /// kyaml's `RNode.MarshalJSON` prints for [`Flavour::Kyaml`].
@@ -14,18 +17,47 @@ use crate::{Content, Error, ErrorKind, Flavour, Mapping, Node, Resolved};
 /// Infinite numbers and not-a-number ([`ErrorKind::NoJson`]), tags that do not fit ([`ErrorKind::Tag`]), and
 /// keys that are not scalars or, in `Kyaml` below the top level, not strings ([`ErrorKind::InvalidKey`]).
 pub fn json_from_node(node: &Node, flavour: Flavour) -> Result<Value, Error> {
-    convert(node, flavour, true)
+    convert(
+        node,
+        flavour,
+        Level {
+            top: true,
+            flow: false,
+        },
+    )
 }
 
-fn convert(node: &Node, flavour: Flavour, top: bool) -> Result<Value, Error> {
+/// Where in a document a node is.
+#[derive(Clone, Copy)]
+struct Level {
+    top: bool,
+    /// Within `[]` or `{}`.
+    flow: bool,
+}
+
+fn convert(node: &Node, flavour: Flavour, level: Level) -> Result<Value, Error> {
+    let below = Level {
+        top: false,
+        flow: level.flow || node.style == Style::Flow,
+    };
     match &node.content {
+        // kyaml goes through text, where an empty scalar is written as '' in flow collections.
+        Content::Scalar(text)
+            if text.is_empty() && level.flow && !flavour.is_sigs() && node.tag.is_none() =>
+        {
+            Ok(Value::String(String::new()))
+        }
+        // Folding the text anew may add line breaks before indented lines.
+        Content::Scalar(text) if node.style == Style::Folded && !level.flow && !flavour.is_sigs() => {
+            Ok(Value::String(refold(text)?))
+        }
         Content::Scalar(_) => scalar(node, flavour),
         Content::Sequence(items) => items
             .iter()
-            .map(|item| convert(item, flavour, false))
+            .map(|item| convert(item, flavour, below))
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        Content::Mapping(mapping) => object(mapping, flavour, top),
+        Content::Mapping(mapping) => object(mapping, flavour, level.top, below),
         Content::Alias(name) => Err(Error::new(
             ErrorKind::Alias,
             Some(node.position),
@@ -35,17 +67,34 @@ fn convert(node: &Node, flavour: Flavour, top: bool) -> Result<Value, Error> {
     }
 }
 
-fn object(mapping: &Mapping, flavour: Flavour, top: bool) -> Result<Value, Error> {
+fn object(mapping: &Mapping, flavour: Flavour, top: bool, below: Level) -> Result<Value, Error> {
     let mut object = Map::new();
     for entry in mapping.entries() {
         let key = if flavour.is_sigs() {
             key_as_sigs(&entry.key, flavour)?
+        } else if top && entry.key.is_null() && entry.key.text() != Some("") {
+            // The decoder into a map of strings passes over the key null.
+            continue;
         } else {
             key_as_kyaml(&entry.key, top)?
         };
-        object.insert(key, convert(&entry.value, flavour, false)?);
+        object.insert(key, convert(&entry.value, flavour, below)?);
     }
     Ok(Value::Object(object))
+}
+
+/// A folded text after kyaml has written it and read it again.
+fn refold(text: &str) -> Result<String, Error> {
+    let mut node = Node::plain(text);
+    node.style = Style::Folded;
+    let mapping = Mapping::from_entries(vec![Entry {
+        key: Node::plain("a"),
+        value: node,
+    }]);
+    let written = write_v3_node(&Node::mapping(mapping), true);
+    let read = parse_document(written.as_bytes(), Flavour::Kyaml, Limits::default())?;
+    let text = read.as_ref().and_then(|node| node.get("a")).and_then(Node::text);
+    Ok(text.unwrap_or_default().to_owned())
 }
 
 /// The JSON key that sigs.k8s.io/yaml makes: numbers and booleans are printed.
@@ -62,7 +111,7 @@ pub(crate) fn key_as_sigs(key: &Node, flavour: Flavour) -> Result<String, Error>
                 text => text.to_owned(),
             });
         }
-        Some(Resolved::Binary(bytes)) => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Some(Resolved::Binary(bytes)) => return Ok(text_from_bytes(&bytes)),
         Some(Resolved::Null) => "null",
         Some(Resolved::UInt(_)) => "an integer above 9223372036854775807",
         Some(mismatch @ Resolved::Mismatch { .. }) => return Err(tag_error(key, &mismatch)),
@@ -81,6 +130,8 @@ pub(crate) fn key_as_sigs(key: &Node, flavour: Flavour) -> Result<String, Error>
 fn key_as_kyaml(key: &Node, top: bool) -> Result<String, Error> {
     match key.resolve() {
         Some(Resolved::String(text)) => Ok(text.to_owned()),
+        // Written as '' by kyaml before it is read again.
+        Some(Resolved::Null) if key.text() == Some("") && key.tag.is_none() => Ok(String::new()),
         // The top level is decoded into a map of strings, where every scalar is good.
         Some(_) if top => Ok(key.text().unwrap_or_default().to_owned()),
         found => Err(invalid_key(
@@ -129,9 +180,19 @@ fn scalar(node: &Node, flavour: Flavour) -> Result<Value, Error> {
                 ));
             }
         },
-        Resolved::Binary(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
+        Resolved::Binary(bytes) => Value::from(text_from_bytes(&bytes)),
         mismatch @ Resolved::Mismatch { .. } => return Err(tag_error(node, &mismatch)),
     })
+}
+
+/// Bytes as text, with one U+FFFD for each byte that is not UTF-8, as Go's JSON writes them.
+fn text_from_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '\u{fffd}'));
+    }
+    text
 }
 
 fn float(node: &Node, value: f64) -> Result<Value, Error> {

@@ -1,3 +1,5 @@
+use serde_json::Number as Number64;
+
 use crate::Flavour;
 
 /// A number that a plain scalar spells.
@@ -121,7 +123,8 @@ pub(crate) fn format_general(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.into();
     }
-    lay_out(&format!("{value:e}"))
+    let (sign, digits, exponent) = shortest(value);
+    lay_out(sign, &digits, exponent)
 }
 
 /// As [`format_general`], with the digits of the nearest 32-bit float.
@@ -134,19 +137,41 @@ pub(crate) fn format_general_32(value: f64) -> String {
     if short.is_infinite() {
         return if short > 0.0 { "+Inf" } else { "-Inf" }.into();
     }
-    lay_out(&format!("{short:e}"))
+    let scientific = format!("{short:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let (sign, mantissa) = split_sign(mantissa);
+    let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
+    lay_out(sign, &digits, exponent.parse().unwrap_or(0))
 }
 
-/// From Rust's `d.ddde-x` to Go's `%g` form with shortest digits, which shows an exponent below 1e-4 and
-/// from 1e6 on.
-fn lay_out(scientific: &str) -> String {
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+fn split_sign(text: &str) -> (&'static str, &str) {
+    text.strip_prefix('-').map_or(("", text), |rest| ("-", rest))
+}
+
+/// Sign, shortest digits and decimal exponent of the first digit. The digits come from serde_json, which
+/// like Go prefers an even last digit where two are equally near; the standard library does not.
+fn shortest(value: f64) -> (&'static str, String, i32) {
+    let text = Number64::from_f64(value)
+        .map(|number| number.to_string())
+        .unwrap_or_default();
+    let (sign, text) = split_sign(&text);
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let (sign, mantissa) = mantissa
-        .strip_prefix('-')
-        .map_or(("", mantissa), |rest| ("-", rest));
-    let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
-    if exponent < -4 || exponent >= 6 {
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let significant = all.trim_start_matches('0');
+    let zeros = i32::try_from(all.len() - significant.len()).unwrap_or(0);
+    let digits = significant.trim_end_matches('0');
+    if digits.is_empty() {
+        return (sign, "0".to_owned(), 0);
+    }
+    let point = i32::try_from(whole.len()).unwrap_or(0);
+    (sign, digits.to_owned(), exponent + point - zeros - 1)
+}
+
+/// Go's `%g` form with shortest digits, which shows an exponent below 1e-4 and from 1e6 on.
+fn lay_out(sign: &str, digits: &str, exponent: i32) -> String {
+    if !(-4..6).contains(&exponent) {
         let tail = &digits[1..];
         let point = if tail.is_empty() { "" } else { "." };
         let exponent_sign = if exponent < 0 { '-' } else { '+' };
@@ -156,7 +181,7 @@ fn lay_out(scientific: &str) -> String {
             exponent.unsigned_abs()
         );
     }
-    place_point(sign, &digits, exponent)
+    place_point(sign, digits, exponent)
 }
 
 fn place_point(sign: &str, digits: &str, exponent: i32) -> String {
@@ -181,20 +206,87 @@ fn place_point(sign: &str, digits: &str, exponent: i32) -> String {
 
 /// A finite float as Go's encoding/json prints it: plain from 1e-6 up to 1e21, else with an exponent.
 pub(crate) fn format_json(value: f64) -> String {
+    let (sign, digits, exponent) = shortest(value);
     let magnitude = value.abs();
-    let scientific = format!("{value:e}");
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-        return match exponent.strip_prefix('-') {
-            // encoding/json shortens e-09 to e-9, and leaves two digits after the plus.
-            Some(digits) => format!("{mantissa}e-{digits}"),
-            None => format!("{mantissa}e+{exponent:0>2}"),
-        };
+    if magnitude == 0.0 || (1e-6..1e21).contains(&magnitude) {
+        return place_point(sign, &digits, exponent);
     }
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let (sign, mantissa) = mantissa
-        .strip_prefix('-')
-        .map_or(("", mantissa), |rest| ("-", rest));
-    let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
-    place_point(sign, &digits, exponent.parse().unwrap_or(0))
+    let tail = &digits[1..];
+    let point = if tail.is_empty() { "" } else { "." };
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    // encoding/json shortens e-09 to e-9.
+    format!(
+        "{sign}{}{point}{tail}e{exponent_sign}{}",
+        &digits[..1],
+        exponent.unsigned_abs()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_printed_as_go_prints_them() {
+        for (value, general, json) in [
+            (0.0, "0", "0"),
+            (-0.0, "-0", "-0"),
+            (1.0, "1", "1"),
+            (123_456.0, "123456", "123456"),
+            (1e6, "1e+06", "1000000"),
+            (1e20, "1e+20", "100000000000000000000"),
+            (1e21, "1e+21", "1e+21"),
+            (1e-5, "1e-05", "0.00001"),
+            (1e-7, "1e-07", "1e-7"),
+            (1.5e-10, "1.5e-10", "1.5e-10"),
+            (0.0001, "0.0001", "0.0001"),
+            (16_777_216.5, "1.67772165e+07", "16777216.5"),
+            (
+                -1_602_914_634_353_543.2,
+                "-1.6029146343535432e+15",
+                "-1602914634353543.2",
+            ),
+            (f64::MAX, "1.7976931348623157e+308", "1.7976931348623157e+308"),
+            (5e-324, "5e-324", "5e-324"),
+        ] {
+            assert_eq!(format_general(value), general);
+            assert_eq!(format_json(value), json);
+        }
+        assert_eq!(format_general_32(0.1), "0.1");
+        assert_eq!(format_general_32(16_777_217.0), "1.6777216e+07");
+    }
+
+    #[test]
+    fn numbers_are_read_with_bases_signs_and_underscores() {
+        for (text, number) in [
+            ("0644", Some(Number::Int(420))),
+            ("08", Some(Number::Float(8.0))),
+            ("0o17", Some(Number::Int(15))),
+            ("-0x1F", Some(Number::Int(-31))),
+            ("0b-11", Some(Number::Int(-3))),
+            ("1__0", Some(Number::Int(10))),
+            (
+                "9223372036854775808",
+                Some(Number::UInt(9_223_372_036_854_775_808)),
+            ),
+            ("-9223372036854775808", Some(Number::Int(i64::MIN))),
+            (
+                "+9223372036854775808",
+                Some(Number::Float(9_223_372_036_854_775_808.0)),
+            ),
+            (
+                "18446744073709551616",
+                Some(Number::Float(18_446_744_073_709_551_616.0)),
+            ),
+            ("1e400", None),
+            ("1e", None),
+            (".", None),
+            ("0x", None),
+            ("-", None),
+        ] {
+            assert_eq!(parse_number(text, Flavour::Kyaml), number, "{text}");
+        }
+        assert_eq!(parse_number("0o-7", Flavour::Kyaml), Some(Number::Int(-7)));
+        assert_eq!(parse_number("0o-7", Flavour::Sigs), None);
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use sluice_goyaml::{
-    Content, Entry, Flavour, Limits, Mapping, Node, Resolved, json_from_node, parse_document,
+    Content, Entry, Flavour, Limits, Mapping, Node, Resolved, Style, json_from_node, parse_document,
     parse_for_editing, parse_json, write_kyaml, write_sigs, write_v3,
 };
 
@@ -98,8 +98,12 @@ fn read_as_recorded(text: &[u8]) -> Vec<(&'static str, Result<String, String>)> 
     ]
 }
 
-/// The recording program printed keys that are not strings with `%v`.
+/// The recording program printed keys that are not strings with `%v`, and did not go through kyaml's text,
+/// where empty values in flow collections become strings.
 fn with_printed_keys(mut node: Node) -> Node {
+    if node.style == Style::Flow {
+        node.style = Style::Plain;
+    }
     match &mut node.content {
         Content::Sequence(items) => {
             *items = std::mem::take(items).into_iter().map(with_printed_keys).collect();

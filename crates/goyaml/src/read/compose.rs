@@ -1,7 +1,9 @@
+use std::collections::HashSet;
+
 use crate::node::Document;
 use crate::read::event::{Event, EventKind};
 use crate::read::parser::Parser;
-use crate::{Comments, Content, Entry, Error, ErrorKind, Limits, Mapping, Node, Style};
+use crate::{Comments, Content, Entry, Error, ErrorKind, Limits, Mapping, Node, Position, Style};
 
 /// The prefix of YAML's own tags in full.
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
@@ -12,6 +14,7 @@ pub(crate) struct Composer<'a> {
     v3: bool,
     limits: Limits,
     nodes: usize,
+    anchors: HashSet<String>,
 }
 
 impl<'a> Composer<'a> {
@@ -21,6 +24,7 @@ impl<'a> Composer<'a> {
             v3,
             limits,
             nodes: 0,
+            anchors: HashSet::new(),
         }
     }
 
@@ -30,6 +34,7 @@ impl<'a> Composer<'a> {
         if event.kind != EventKind::DocumentStart {
             return Ok(None);
         }
+        self.anchors.clear();
         let mut comments = event.comments;
         let event = self.parser.next()?;
         let root = self.node(event, 0)?;
@@ -40,14 +45,12 @@ impl<'a> Composer<'a> {
     fn node(&mut self, event: Event, depth: usize) -> Result<Node, Error> {
         self.nodes += 1;
         if self.nodes > self.limits.nodes {
-            return Err(limit(
-                &event,
-                format!("has more than {} nodes", self.limits.nodes),
-            ));
+            let problem = format!("has more than {} nodes", self.limits.nodes);
+            return Err(limit(&event, &problem));
         }
         if depth > self.limits.depth {
             let problem = format!("is nested deeper than {} levels", self.limits.depth);
-            return Err(limit(&event, problem));
+            return Err(limit(&event, &problem));
         }
         let Event {
             kind,
@@ -56,13 +59,21 @@ impl<'a> Composer<'a> {
             tag,
             mut comments,
         } = event;
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone());
+        }
         let mut style = Style::Plain;
         let content = match kind {
-            EventKind::Alias(name) => Content::Alias(name),
+            EventKind::Alias(name) => {
+                if !self.anchors.contains(&name) {
+                    return Err(unknown_anchor(&name, position));
+                }
+                Content::Alias(name)
+            }
             EventKind::Scalar { text, style: written } => {
-                // In yaml.v2 the tag `!` makes any scalar read like a plain one.
-                let plain = !self.v3 && tag.as_deref() == Some("!");
-                style = if plain { Style::Plain } else { written };
+                // In yaml.v2 the tag `!` makes any scalar a string.
+                let string = !self.v3 && tag.as_deref() == Some("!");
+                style = if string { Style::DoubleQuoted } else { written };
                 Content::Scalar(text)
             }
             EventKind::SequenceStart { flow } => {
@@ -164,7 +175,17 @@ fn move_foot_to(foot: &mut String, node: &mut Node) {
     }
 }
 
-fn limit(event: &Event, problem: String) -> Error {
+/// The complaint about an alias whose anchor does not precede it.
+pub(crate) fn unknown_anchor(name: &str, position: Position) -> Error {
+    Error::new(
+        ErrorKind::Alias,
+        Some(position),
+        format!("unknown anchor '{name}' referenced"),
+        "define the anchor earlier in the same document",
+    )
+}
+
+fn limit(event: &Event, problem: &str) -> Error {
     Error::new(
         ErrorKind::Limit,
         Some(event.position),

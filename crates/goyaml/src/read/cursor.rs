@@ -82,8 +82,9 @@ impl<'a> Cursor<'a> {
         self.is_blank(ahead) || self.is_break_or_end(ahead)
     }
 
+    /// Whether the text starts here with a byte order mark; Go takes it for text further on.
     pub(crate) fn is_byte_order_mark(&self) -> bool {
-        self.bytes[self.at.min(self.bytes.len())..].starts_with(&[0xEF, 0xBB, 0xBF])
+        self.at == 0 && self.bytes.starts_with(&[0xEF, 0xBB, 0xBF])
     }
 
     /// A letter, digit, underscore or dash.

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::convert::{key_as_sigs, tag_error};
+use crate::read::compose::unknown_anchor;
 use crate::{Content, Entry, Error, ErrorKind, Flavour, Limits, Mapping, Node, Position, Resolved, Style};
 
 /// Replaces aliases by what they stand for, applies merge keys, and judges duplicate keys.
@@ -18,8 +19,8 @@ pub(crate) struct Inliner {
 
 #[derive(Clone)]
 enum Anchored {
-    /// Its own content is being read.
-    Open,
+    /// Its own content is being read; the number tells it from an anchor of the same name within.
+    Open(usize),
     Done(Rc<Measured>),
 }
 
@@ -74,8 +75,9 @@ impl Inliner {
             .take()
             .and_then(|presentation| presentation.anchor);
         let before = (self.nodes, self.text);
+        let number = self.nodes;
         if let Some(anchor) = &anchor {
-            self.anchors.insert(anchor.clone(), Anchored::Open);
+            self.anchors.insert(anchor.clone(), Anchored::Open(number));
         }
         self.count(1, node.text().map_or(0, str::len), depth, node.position)?;
         let mut below = 0;
@@ -99,7 +101,9 @@ impl Inliner {
         if let Some(mismatch @ Resolved::Mismatch { .. }) = node.resolve_as(self.flavour) {
             return Err(tag_error(&node, &mismatch));
         }
-        if let Some(anchor) = anchor {
+        if let Some(anchor) = anchor
+            && matches!(self.anchors.get(&anchor), Some(Anchored::Open(open)) if *open == number)
+        {
             let measured = Measured {
                 node: node.clone(),
                 nodes: self.nodes - before.0,
@@ -119,18 +123,13 @@ impl Inliner {
                 node.position = position;
                 Ok((node, measured.depth))
             }
-            Some(Anchored::Open) => Err(Error::new(
+            Some(Anchored::Open(_)) => Err(Error::new(
                 ErrorKind::Alias,
                 Some(position),
                 format!("anchor '{name}' value contains itself"),
                 "write the value out instead of using the alias",
             )),
-            None => Err(Error::new(
-                ErrorKind::Alias,
-                Some(position),
-                format!("unknown anchor '{name}' referenced"),
-                "define the anchor earlier in the same document",
-            )),
+            None => Err(unknown_anchor(name, position)),
         }
     }
 
@@ -205,12 +204,16 @@ impl Inliner {
             Ok(text) => text,
             Err(error) => {
                 self.bad_key.get_or_insert(error);
-                key.text().unwrap_or_default().to_owned()
+                match key.resolve_as(self.flavour) {
+                    Some(Resolved::Null) => "<nil>".to_owned(),
+                    _ => key.text().unwrap_or_default().to_owned(),
+                }
             }
         };
+        // Plain with a tag, to tell it from keys that were strings before.
         Ok(Node {
-            style: Style::DoubleQuoted,
-            tag: None,
+            style: Style::Plain,
+            tag: Some("!!str".into()),
             content: Content::Scalar(text),
             ..key
         })
@@ -222,7 +225,8 @@ impl Inliner {
             match self.flavour {
                 Flavour::Sigs => {}
                 Flavour::SigsStrict => {
-                    let shown = if key.style == Style::DoubleQuoted && matches!(text, "true" | "false") {
+                    let converted = key.style == Style::Plain && key.tag.is_some();
+                    let shown = if converted {
                         text.to_owned()
                     } else {
                         format!("{text:?}")
@@ -254,11 +258,13 @@ impl Inliner {
 
     fn merge_key(&mut self, target: &mut Target, key: &Node, value: Node, depth: usize) -> Result<(), Error> {
         let position = value.position;
+        let alias = matches!(value.content, Content::Alias(_));
         let (value, levels) = self.node(value, depth + 1)?;
         target.levels = target.levels.max(levels + 1);
         let sources = match value.content {
             Content::Mapping(mapping) => vec![mapping.into_entries()],
-            Content::Sequence(items) => {
+            // An alias must stand for a mapping; only a list written here may hold several.
+            Content::Sequence(items) if !alias => {
                 let mut sources = Vec::with_capacity(items.len());
                 for item in items {
                     match item.content {

@@ -45,7 +45,7 @@ fn decode_utf8(bytes: &[u8]) -> Result<&str, Error> {
         let wrong = bytes[error.valid_up_to()];
         let go = match error.error_len() {
             None => "incomplete UTF-8 octet sequence",
-            Some(_) if wrong < 0xC0 || wrong >= 0xF8 => "invalid leading UTF-8 octet",
+            Some(_) if !(0xC0..0xF8).contains(&wrong) => "invalid leading UTF-8 octet",
             Some(_) => "invalid trailing UTF-8 octet",
         };
         Error::new(

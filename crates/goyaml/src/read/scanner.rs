@@ -91,12 +91,12 @@ impl<'a> Scanner<'a> {
     fn fetch_more(&mut self) -> Result<(), Error> {
         // Comments need two more tokens, to find the token that they follow.
         let ahead = if self.v3 { 2 } else { 0 };
-        while !self.ended {
-            if self.tokens.len() > ahead {
+        loop {
+            if self.ended || self.tokens.len() > ahead {
                 let Some(&level) = self.simple_keys_by_token.get(&self.taken) else {
                     break;
                 };
-                if !self.is_simple_key_valid(level)? {
+                if !self.is_simple_key_valid(level)? || self.ended {
                     break;
                 }
             }
@@ -306,8 +306,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn insert(&mut self, number: Option<usize>, token: Token) {
-        let place = number.map_or(self.tokens.len(), |number| number.saturating_sub(self.taken));
-        self.tokens.insert(place.min(self.tokens.len()), token);
+        // A token whose place has been taken already comes last, as in libyaml.
+        let place = number
+            .and_then(|number| number.checked_sub(self.taken))
+            .map_or(self.tokens.len(), |place| place.min(self.tokens.len()));
+        self.tokens.insert(place, token);
     }
 
     /// Ends the blocks that are indented more than a column.

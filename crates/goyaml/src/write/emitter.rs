@@ -410,10 +410,16 @@ impl Emitter {
     fn write_double_quoted(&mut self, text: &str, fold: bool) {
         self.write_indicator("\"", true, false, false);
         let mut spaces = false;
+        // A byte order mark at the start makes Go escape every character.
+        let escape_all = text.starts_with('\u{feff}');
         let mut characters = text.chars().peekable();
         let mut first = true;
         while let Some(character) = characters.next() {
-            if !is_printable(character) || is_break(character) || matches!(character, '"' | '\\') {
+            if escape_all
+                || !is_printable(character)
+                || is_break(character)
+                || matches!(character, '"' | '\\')
+            {
                 self.write_escape(character);
                 spaces = false;
             } else if character == ' ' {

@@ -117,7 +117,7 @@ impl Tree<'_> {
             Content::Sequence(items) if flow || items.is_empty() => self.flow_sequence(node, items, place),
             Content::Sequence(items) => self.block_sequence(node, items, place),
             Content::Mapping(mapping) if flow || mapping.is_empty() => {
-                self.flow_mapping(node, mapping, place)
+                self.flow_mapping(node, mapping, place);
             }
             Content::Mapping(mapping) => self.block_mapping(node, mapping, place),
             Content::Scalar(_) | Content::Alias(_) => {}
@@ -158,6 +158,8 @@ impl Tree<'_> {
             }
             self.start(key, at);
             self.rest(key, at);
+            // Written after the value, as the next key's tail.
+            self.emitter.comments.foot.clear();
             self.load(value, Part::Start);
             if simple {
                 self.emitter.write_indicator(":", false, false, false);
@@ -200,10 +202,8 @@ impl Tree<'_> {
             return;
         }
         match &value.content {
-            Content::Scalar(_) => {
-                if comments.line.is_empty() {
-                    comments.line = std::mem::take(&mut comments.key_line);
-                }
+            Content::Scalar(_) if comments.line.is_empty() => {
+                comments.line = std::mem::take(&mut comments.key_line);
             }
             Content::Sequence(_) | Content::Mapping(_) if value.style != Style::Flow => {
                 std::mem::swap(&mut comments.line, &mut comments.key_line);
@@ -286,10 +286,8 @@ impl Tree<'_> {
         self.load_tail(tail);
         self.load(node, Part::End);
         let waiting = &self.emitter.comments;
-        if !(waiting.head.is_empty() && waiting.foot.is_empty() && waiting.tail.is_empty())
-            && !trail
-            && !mapping.is_empty()
-        {
+        let no_comment = waiting.head.is_empty() && waiting.foot.is_empty() && waiting.tail.is_empty();
+        if !(no_comment || trail || mapping.is_empty()) {
             self.emitter.write_indicator(",", false, false, false);
         }
         self.emitter.write_head_comment();

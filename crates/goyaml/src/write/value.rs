@@ -107,7 +107,7 @@ impl Writer {
     fn sorted<'a>(&self, object: &'a Map<String, Value>) -> Result<Vec<(Cow<'a, str>, &'a Value)>, Error> {
         let mut entries = object
             .iter()
-            .map(|(key, value)| Ok((self.through_json(key)?, value)))
+            .map(|(key, value)| Ok((self.key_through_json(key)?, value)))
             .collect::<Result<Vec<_>, Error>>()?;
         // A fixed order to start from, whatever order the map has.
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -135,28 +135,34 @@ impl Writer {
         }
     }
 
+    fn key_through_json<'a>(&self, key: &'a str) -> Result<Cow<'a, str>, Error> {
+        if !self.v3 && key.contains('\u{85}') {
+            refuse_control_characters(key)?;
+            return Err(Error::new(
+                ErrorKind::Unwritable,
+                None,
+                format!("the key {:?} holds the line break U+0085", shorten(key)),
+                "remove it",
+            )
+            .with_go_message("yaml: did not find expected ',' or '}'"));
+        }
+        self.through_json(key)
+    }
+
     /// What of a string arrives on the other side when it is written as JSON and read as YAML.
     fn through_json<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, Error> {
         if self.v3 {
             return Ok(Cow::Borrowed(text));
         }
-        if let Some(refused) = text.chars().find(|&character| is_refused(character)) {
-            return Err(Error::new(
-                ErrorKind::Unwritable,
-                None,
-                format!(
-                    "the text {:?} holds the control character {refused:?}",
-                    shorten(text)
-                ),
-                "remove it, or carry the text as base64",
-            )
-            .with_go_message("yaml: control characters are not allowed"));
-        }
+        refuse_control_characters(text)?;
         if !text.contains('\u{85}') {
             return Ok(Cow::Borrowed(text));
         }
         // JSON leaves U+0085 as it is, and YAML folds it like any line break in quotes.
-        let quoted = Value::from(text).to_string();
+        let quoted = Value::from(text)
+            .to_string()
+            .replace('\u{2028}', "\\u2028")
+            .replace('\u{2029}', "\\u2029");
         let node = parse_document(quoted.as_bytes(), Flavour::Sigs, Limits::default())?;
         Ok(Cow::Owned(
             node.as_ref().and_then(Node::text).unwrap_or_default().to_owned(),
@@ -167,6 +173,22 @@ impl Writer {
 /// Characters that JSON does not escape and that YAML's reader refuses.
 fn is_refused(character: char) -> bool {
     matches!(character, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn refuse_control_characters(text: &str) -> Result<(), Error> {
+    match text.chars().find(|&character| is_refused(character)) {
+        None => Ok(()),
+        Some(refused) => Err(Error::new(
+            ErrorKind::Unwritable,
+            None,
+            format!(
+                "the text {:?} holds the control character {refused:?}",
+                shorten(text)
+            ),
+            "remove it, or carry the text as base64",
+        )
+        .with_go_message("yaml: control characters are not allowed")),
+    }
 }
 
 fn shorten(text: &str) -> String {
