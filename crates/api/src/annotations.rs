@@ -55,3 +55,21 @@ pub mod kustomize {
     /// The value that switches something on.
     pub const ENABLED: &str = "enabled";
 }
+
+/// Annotations on ArtifactGenerators.
+pub mod extensions {
+    /// `disabled`: leave the object alone.
+    pub const RECONCILE: &str = "source.extensions.fluxcd.io/reconcile";
+    /// The value that switches something off.
+    pub const DISABLED: &str = "disabled";
+}
+
+/// Annotations on objects of Helm releases.
+pub mod helm {
+    /// `disabled`, also as a label: do not look for drift of the object.
+    pub const DRIFT_DETECTION: &str = "helm.toolkit.fluxcd.io/driftDetection";
+    /// Name of the release that the object belongs to, written by Helm.
+    pub const RELEASE_NAME: &str = "meta.helm.sh/release-name";
+    /// Namespace of the release that the object belongs to, written by Helm.
+    pub const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+}

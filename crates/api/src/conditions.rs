@@ -39,4 +39,6 @@ pub mod helm {
     pub const TEST_SUCCESS: &str = "TestSuccess";
     /// A failed release was rolled back or uninstalled.
     pub const REMEDIATED: &str = "Remediated";
+    /// Objects of the release were changed in the cluster.
+    pub const DRIFTED: &str = "Drifted";
 }

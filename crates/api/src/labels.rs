@@ -28,3 +28,5 @@ pub const COMPONENT: &str = "app.kubernetes.io/component";
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Written by the first generation of the toolkit; removed from applied objects.
 pub const OLD_SYNC_GC_MARK: &str = "fluxcd.io/sync-gc-mark";
+/// Unique identifier of the ArtifactGenerator that made an ExternalArtifact.
+pub const GENERATOR: &str = "source.extensions.fluxcd.io/generator";

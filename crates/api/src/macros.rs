@@ -95,11 +95,11 @@ macro_rules! string_enum {
 /// `kube` ([`kube::Resource`]) and to the generator ([`CustomResource`](crate::CustomResource)).
 macro_rules! custom_resource {
     (
-        $(#[$meta:meta])*
+        $(#[doc = $description:literal])+
         pub struct $name:ident { spec: $spec:ty $(, status: $status:ty)? $(,)? }
         definition: $definition:expr;
     ) => {
-        $(#[$meta])*
+        $(#[doc = $description])+
         #[derive(Clone, Debug, Default, PartialEq, ::serde::Deserialize)]
         pub struct $name {
             /// Name, namespace, labels, annotations and the bookkeeping of the API server.
@@ -180,6 +180,7 @@ macro_rules! custom_resource {
 
         impl $crate::CustomResource for $name {
             const DEFINITION: $crate::Definition = $definition;
+            const DESCRIPTION: &'static str = concat!($($description),+).trim_ascii();
 
             fn spec_schema(generator: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
                 generator.subschema_for::<$spec>()

@@ -105,6 +105,9 @@ pub trait CustomResource:
     /// Names, columns and the other facts of the kind.
     const DEFINITION: Definition;
 
+    /// What an object of the kind is, in a sentence or two.
+    const DESCRIPTION: &str;
+
     /// Schema of the spec.
     fn spec_schema(generator: &mut SchemaGenerator) -> Schema;
 

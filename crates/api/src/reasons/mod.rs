@@ -1,7 +1,11 @@
 //! Reasons of conditions and events. Those that controllers share stand here, the others in a module for
 //! each controller.
 
+pub mod extensions;
+pub mod helm;
+pub mod image;
 pub mod kustomize;
+pub mod notification;
 pub mod source;
 
 /// Work goes on.
