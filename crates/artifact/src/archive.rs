@@ -47,7 +47,7 @@ pub enum ArchiveError {
     /// It is no tar, or damaged.
     #[error("tar error: {0}")]
     Tar(io::Error),
-    /// A name that is absolute, climbs with `..` or holds a backslash.
+    /// A name that is absolute, climbs with `..`, holds a backslash or is no UTF-8.
     #[error("tar contained invalid name error {0:?}")]
     Name(String),
     /// A device, a pipe or another thing that is neither file nor directory.
@@ -105,8 +105,7 @@ struct FileNode {
     executable: bool,
 }
 
-/// An artifact that can be read as a [`FileSystem`], shared between threads without locks. Entries whose names
-/// are not UTF-8 are not in it.
+/// An artifact that can be read as a [`FileSystem`], shared between threads without locks.
 #[derive(Debug)]
 pub struct Archive {
     store: Store,
@@ -214,9 +213,7 @@ impl Archive {
             if kind == EntryType::XGlobalHeader {
                 continue;
             }
-            let Some((name, path)) = check_name(&entry.path_bytes())? else {
-                continue;
-            };
+            let (name, path) = check_name(&entry.path_bytes())?;
             if path.components().count() > limits.depth {
                 return Err(ArchiveError::TooDeep {
                     name,
@@ -237,9 +234,7 @@ impl Archive {
                 }
                 EntryType::Link => {
                     let target = entry.link_name_bytes().unwrap_or_default();
-                    let Some((target, target_path)) = check_name(&target)? else {
-                        continue;
-                    };
+                    let (target, target_path) = check_name(&target)?;
                     self.check_place(&name, &path)?;
                     let node = *self
                         .files
@@ -264,20 +259,15 @@ impl Archive {
     }
 }
 
-/// Refuses names that could lead out of the root; gives `None` for a name that is not UTF-8, which no reader
-/// of the archive could ask for.
-fn check_name(bytes: &[u8]) -> Result<Option<(String, VirtualPath)>, ArchiveError> {
-    let name = String::from_utf8_lossy(bytes);
-    let invalid = || ArchiveError::Name(name.clone().into_owned());
+fn check_name(bytes: &[u8]) -> Result<(String, VirtualPath), ArchiveError> {
+    let invalid = || ArchiveError::Name(String::from_utf8_lossy(bytes).into_owned());
+    let name = std::str::from_utf8(bytes).map_err(|_| invalid())?;
     let climbs = name.split('/').any(|part| part == "..");
     if name.is_empty() || name.starts_with('/') || name.contains('\\') || climbs {
         return Err(invalid());
     }
-    if std::str::from_utf8(bytes).is_err() {
-        return Ok(None);
-    }
-    let path = VirtualPath::parse(&name).map_err(|_| invalid())?;
-    Ok(Some((name.into_owned(), path)))
+    let path = VirtualPath::parse(name).map_err(|_| invalid())?;
+    Ok((name.to_owned(), path))
 }
 
 impl FileSystem for Archive {

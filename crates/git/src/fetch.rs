@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use gix::objs::Kind;
 use gix::protocol::fetch::negotiate::{Action, Round, one_round};
@@ -202,8 +203,9 @@ impl Fetcher<'_> {
             return Err(missing());
         }
         let store = self.receive(&wants, is_tip)?;
-        let Some((Kind::Commit, bytes)) = store.read(&id)? else {
-            return Err(missing());
+        let bytes = match store.read(&id)? {
+            Some((Kind::Commit, bytes)) => bytes,
+            _ => return Err(missing()),
         };
         let name = [&reference.name, &reference.branch]
             .into_iter()
@@ -358,7 +360,7 @@ fn receive_pack(
             Ok(true)
         },
         gix::utils::progress::Discard,
-        budget.interrupt(),
+        &AtomicBool::new(false),
         Context {
             handshake: &mut connection.handshake,
             transport: &mut connection.transport,

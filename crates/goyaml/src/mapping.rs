@@ -22,9 +22,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     entries: Vec<Entry>,
-    /// Boxed, as most mappings are small and every node has the size of the largest content.
-    #[expect(clippy::box_collection)]
-    index: OnceLock<Box<HashMap<Box<str>, usize>>>,
+    index: OnceLock<HashMap<Box<str>, usize>>,
 }
 
 impl PartialEq for Mapping {
@@ -121,7 +119,7 @@ impl Mapping {
                         index.entry(Box::from(text)).or_insert(position);
                     }
                 }
-                Box::new(index)
+                index
             })
             .get(key)
             .copied()

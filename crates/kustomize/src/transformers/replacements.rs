@@ -1,0 +1,317 @@
+use sluice_goyaml::{Content, Flavour, Node, Style, json_from_node, write_v3_node};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::kustomization::{FieldOptions, Replacement, SourceSelector, TargetSelector};
+use crate::resource::{DEFAULT_NAMESPACE, Resource, ResourceId, go_json};
+use crate::resource_map::{Matcher, ResourceMap};
+use crate::schema::Schema;
+use crate::tree::{self, Create, Outcome};
+
+const DEFAULT_PATH: &str = "metadata.name";
+
+/// Copies values between objects.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Replacements {
+    pub(crate) replacements: Vec<Replacement>,
+}
+
+impl Replacements {
+    pub(crate) fn apply(&self, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
+        for (index, replacement) in self.replacements.iter().enumerate() {
+            run(replacement, map, schema)
+                .map_err(|error| error.at_field(format!("replacements[{index}]")).at_line(replacement.line))?;
+        }
+        Ok(())
+    }
+}
+
+fn problem(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Replacement, text)
+}
+
+fn run(replacement: &Replacement, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
+    let has_source = replacement.source.is_some() || replacement.source_value.is_some();
+    let Some(targets) = replacement.targets.as_ref().filter(|_| has_source) else {
+        return Err(problem("a replacement needs a source and at least one target").remedy("add source and targets"));
+    };
+    let value = match (&replacement.source, &replacement.source_value) {
+        (Some(_), Some(_)) => {
+            return Err(problem("source and sourceValue exclude each other").remedy("remove one of them"));
+        }
+        (None, Some(value)) => tree::untagged(value.as_str()),
+        (Some(source), None) => read_source(source, map, schema)?,
+        (None, None) => return Ok(()),
+    };
+    targets.iter().try_for_each(|target| write_target(target, &value, map, schema))
+}
+
+/// Present and former identities; here, kustomize does not know the scope of kinds.
+fn ids(resource: &Resource, schema: &Schema) -> Vec<ResourceId> {
+    let mut current = resource.id(schema);
+    current.cluster_scoped = false;
+    std::iter::once(current).chain(resource.previous_ids()).collect()
+}
+
+fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> Result<Node> {
+    let effective = |namespace: &str| {
+        if namespace.is_empty() { DEFAULT_NAMESPACE.to_owned() } else { namespace.to_owned() }
+    };
+    let selects = |id: &ResourceId| {
+        (source.name.is_empty() || source.name == id.name)
+            && (source.namespace.is_empty() || effective(&source.namespace) == effective(&id.namespace))
+            && id.gvk.is_selected_by(&source.group, &source.version, &source.kind)
+    };
+    let mut matches = map
+        .iter()
+        .filter(|resource| !resource.is_empty() && ids(resource, schema).iter().any(selects));
+    let label = format!("{} {}", source.kind, source.name);
+    let Some(resource) = matches.next() else {
+        return Err(problem(format!("there is no object {label} to take the value from"))
+            .remedy("correct the source, or add the object"));
+    };
+    if let Some(other) = matches.next() {
+        return Err(problem(format!(
+            "several objects match the source {label}: {} and {}",
+            resource.describe(),
+            other.describe()
+        ))
+        .remedy("name one object"));
+    }
+    let path = if source.field_path.is_empty() { DEFAULT_PATH } else { &source.field_path };
+    let steps = tree::split_smart(path);
+    let wide;
+    let root = if shows_annotations(&steps) {
+        let mut copy = resource.clone();
+        let state = copy.state.clone();
+        state.write_into(copy.node_mut()).map_err(problem)?;
+        wide = copy;
+        wide.node()
+    } else {
+        resource.node()
+    };
+    let found = tree::lookup(root, &steps).map_err(|text| problem(format!("the source field {path}: {text}")))?;
+    let Some(node) = found.filter(|node| !tree::is_null_or_empty(node)) else {
+        return Err(problem(format!("{} has no field {path} to take the value from", resource.describe()))
+            .remedy("correct source.fieldPath"));
+    };
+    refine(source.options.as_ref(), node)
+}
+
+/// Whether a path leads to all annotations, among which kustomize keeps its notes.
+fn shows_annotations(steps: &[String]) -> bool {
+    match steps {
+        [first] => first == "metadata",
+        [first, second] => first == "metadata" && second == "annotations",
+        _ => false,
+    }
+}
+
+fn refine(options: Option<&FieldOptions>, node: &Node) -> Result<Node> {
+    let Some(options) = options.filter(|options| !options.delimiter.is_empty()) else { return Ok(node.clone()) };
+    let Some(text) = node.text() else {
+        return Err(problem("a delimiter needs a scalar source").remedy("remove options.delimiter"));
+    };
+    let part = usize::try_from(options.index).ok().and_then(|index| text.split(options.delimiter.as_str()).nth(index));
+    let Some(part) = part else {
+        return Err(problem(format!("the index {} is out of range for {text:?}", options.index))
+            .remedy("correct options.index"));
+    };
+    let mut copy = node.clone();
+    tree::set_text(&mut copy, part);
+    Ok(copy)
+}
+
+fn write_target(target: &TargetSelector, value: &Node, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
+    let Some(select) = &target.select else {
+        return Err(problem("a target must say which objects it means").remedy("add select"));
+    };
+    let select = Matcher::new(select)?;
+    let rejects: Vec<Matcher> = target.reject.iter().map(Matcher::new).collect::<Result<_>>()?;
+    for resource in map.resources_mut() {
+        if resource.is_empty()
+            || !select.matches_labels(resource)
+            || rejects.iter().any(|reject| reject.has_labels() && reject.matches_labels(resource))
+        {
+            continue;
+        }
+        let ids = ids(resource, schema);
+        let matches = |matcher: &Matcher, id: &ResourceId| {
+            matcher.matches_gvk(&id.gvk) && matcher.matches_name(&id.name) && matcher.matches_namespace(&id.namespace)
+        };
+        let rejected =
+            rejects.iter().any(|reject| !reject.has_no_id && ids.iter().any(|id| matches(reject, id)));
+        if !rejected && ids.iter().any(|id| matches(&select, id)) {
+            write_fields(resource, target, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) -> Result<()> {
+    let default = [DEFAULT_PATH.to_owned()];
+    let paths = if target.field_paths.is_empty() { &default[..] } else { &target.field_paths };
+    let options = target.options.clone().unwrap_or_default();
+    for path in paths {
+        let steps = tree::split_smart(path);
+        let label = resource.describe();
+        let write = |node: &mut Node| {
+            write_field(node, &steps, value, &options).map_err(|text| {
+                problem(format!("{label}: the field {path} cannot be {}: {text}", if options.create { "made" } else { "found" }))
+                    .remedy("correct the field path, or set options.create")
+            })
+        };
+        if shows_annotations(&steps) { resource.with_visible_state(write)? } else { write(resource.node_mut())? }
+    }
+    Ok(())
+}
+
+fn write_field(node: &mut Node, steps: &[String], value: &Node, options: &FieldOptions) -> Outcome<()> {
+    let create = options.create.then_some(match value.content {
+        Content::Mapping(_) => Create::Mapping,
+        _ => Create::Scalar(""),
+    });
+    if let Ok(true) = write_structured(node, steps, value, create) {
+        return Ok(());
+    }
+    match tree::match_path(node, steps, create, &mut |field| set_value(field, value, options))? {
+        0 => Err("there is no such field".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn is_fresh(node: &Node) -> bool {
+    node.position.line == 0 && node.tag.is_none() && node.style == Style::Plain && node.text() == Some("")
+}
+
+fn set_value(field: &mut Node, value: &Node, options: &FieldOptions) -> Outcome<()> {
+    let fresh = is_fresh(field);
+    let mut text = tree::text_of(value).to_owned();
+    if !options.delimiter.is_empty() {
+        let Some(old) = field.text() else {
+            return Err("a delimiter needs a scalar field".to_owned());
+        };
+        let mut parts: Vec<&str> = old.split(options.delimiter.as_str()).collect();
+        let new = tree::value_of(value);
+        match usize::try_from(options.index) {
+            Err(_) => parts.insert(0, new),
+            Ok(index) if index >= parts.len() => parts.push(new),
+            Ok(index) => parts[index] = new,
+        }
+        text = parts.join(&options.delimiter);
+    }
+    if field.text().is_none() {
+        let position = field.position;
+        *field = value.clone();
+        if !options.delimiter.is_empty() {
+            tree::set_text(field, text);
+        }
+        field.position = position;
+    } else if fresh {
+        *field = tree::untagged(text);
+    } else {
+        tree::set_text(field, text);
+    }
+    Ok(())
+}
+
+/// Writes into YAML or JSON that stands in a scalar field. False if the path does not lead into one.
+fn write_structured(root: &mut Node, steps: &[String], value: &Node, create: Option<Create>) -> Outcome<bool> {
+    for length in 1..steps.len() {
+        let Ok(Some(found)) = tree::lookup(root, &steps[..length]) else { continue };
+        let Some(text) = found.text() else { continue };
+        let text = text.to_owned();
+        let Ok(mut inner) = tree::parse_structured(&text) else { continue };
+        let count = tree::match_path(&mut inner, &steps[length..], create, &mut |field| {
+            if field.text().is_some() && !is_fresh(field) {
+                tree::set_text(field, tree::text_of(value));
+            } else if is_fresh(field) {
+                *field = tree::untagged(tree::text_of(value));
+            } else {
+                *field = value.clone();
+            }
+            Ok(())
+        })?;
+        if count == 0 {
+            return Err("there is no such field in the structured text".to_owned());
+        }
+        let written = print_structured(&inner, &text)?;
+        if let Some(field) = tree::lookup_mut(root, &steps[..length])? {
+            tree::set_text(field, written);
+        }
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+fn print_structured(node: &Node, original: &str) -> Outcome<String> {
+    if original.trim_start().starts_with(['{', '[']) {
+        let value = json_from_node(node, Flavour::Kyaml).map_err(|error| error.to_string())?;
+        if original.contains('\n') && original.contains("  ") {
+            return Ok(indent_json(&go_json(&value)));
+        }
+        return Ok(go_json(&value));
+    }
+    Ok(write_v3_node(node, true).trim().to_owned())
+}
+
+/// Go's `MarshalIndent` with two spaces, made from compact JSON.
+fn indent_json(compact: &str) -> String {
+    let mut out = String::with_capacity(compact.len() * 2);
+    let mut depth = 0usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut characters = compact.chars().peekable();
+    let new_line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    while let Some(character) = characters.next() {
+        if in_string {
+            out.push(character);
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            continue;
+        }
+        match character {
+            '"' => {
+                in_string = true;
+                out.push('"');
+            }
+            '{' | '[' => {
+                out.push(character);
+                if matches!(characters.peek(), Some('}' | ']')) {
+                    out.extend(characters.next());
+                } else {
+                    depth += 1;
+                    new_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut out, depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                new_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_json_is_indented_as_in_go() {
+        let text = indent_json(r#"{"a":{"b":[1,"x:,{"],"c":[]},"d":{}}"#);
+        assert_eq!(
+            text,
+            "{\n  \"a\": {\n    \"b\": [\n      1,\n      \"x:,{\"\n    ],\n    \"c\": []\n  },\n  \"d\": {}\n}"
+        );
+    }
+}
