@@ -47,7 +47,7 @@ pub enum ArchiveError {
     /// It is no tar, or damaged.
     #[error("tar error: {0}")]
     Tar(io::Error),
-    /// A name that is absolute, climbs with `..`, holds a backslash or is no UTF-8.
+    /// A name that is absolute, climbs with `..` or holds a backslash.
     #[error("tar contained invalid name error {0:?}")]
     Name(String),
     /// A device, a pipe or another thing that is neither file nor directory.
@@ -105,7 +105,8 @@ struct FileNode {
     executable: bool,
 }
 
-/// An artifact that can be read as a [`FileSystem`], shared between threads without locks.
+/// An artifact that can be read as a [`FileSystem`], shared between threads without locks. Entries whose names
+/// are not UTF-8 are not in it.
 #[derive(Debug)]
 pub struct Archive {
     store: Store,
@@ -213,7 +214,9 @@ impl Archive {
             if kind == EntryType::XGlobalHeader {
                 continue;
             }
-            let (name, path) = check_name(&entry.path_bytes())?;
+            let Some((name, path)) = check_name(&entry.path_bytes())? else {
+                continue;
+            };
             if path.components().count() > limits.depth {
                 return Err(ArchiveError::TooDeep {
                     name,
@@ -234,7 +237,9 @@ impl Archive {
                 }
                 EntryType::Link => {
                     let target = entry.link_name_bytes().unwrap_or_default();
-                    let (target, target_path) = check_name(&target)?;
+                    let Some((target, target_path)) = check_name(&target)? else {
+                        continue;
+                    };
                     self.check_place(&name, &path)?;
                     let node = *self
                         .files
@@ -259,15 +264,20 @@ impl Archive {
     }
 }
 
-fn check_name(bytes: &[u8]) -> Result<(String, VirtualPath), ArchiveError> {
-    let invalid = || ArchiveError::Name(String::from_utf8_lossy(bytes).into_owned());
-    let name = std::str::from_utf8(bytes).map_err(|_| invalid())?;
+/// Refuses names that could lead out of the root; gives `None` for a name that is not UTF-8, which no reader
+/// of the archive could ask for.
+fn check_name(bytes: &[u8]) -> Result<Option<(String, VirtualPath)>, ArchiveError> {
+    let name = String::from_utf8_lossy(bytes);
+    let invalid = || ArchiveError::Name(name.clone().into_owned());
     let climbs = name.split('/').any(|part| part == "..");
     if name.is_empty() || name.starts_with('/') || name.contains('\\') || climbs {
         return Err(invalid());
     }
-    let path = VirtualPath::parse(name).map_err(|_| invalid())?;
-    Ok((name.to_owned(), path))
+    if std::str::from_utf8(bytes).is_err() {
+        return Ok(None);
+    }
+    let path = VirtualPath::parse(&name).map_err(|_| invalid())?;
+    Ok(Some((name.into_owned(), path)))
 }
 
 impl FileSystem for Archive {

@@ -210,12 +210,14 @@ impl IgnoreRules {
         Self { patterns }
     }
 
-    /// Whether the path is left out. The root never is.
+    /// Whether the path, relative and slash separated, is left out. The root never is. What is not UTF-8 in
+    /// a path is matched by wildcards only.
     ///
     /// Entries below a directory that is left out must be asked for one by one: a later pattern may take
     /// one back in, and Flux then writes it without its directory.
-    pub fn excludes(&self, path: &VirtualPath, kind: EntryKind) -> bool {
-        let components: Vec<&str> = path.components().collect();
+    pub fn excludes(&self, path: impl AsRef<[u8]>, kind: EntryKind) -> bool {
+        let path = String::from_utf8_lossy(path.as_ref());
+        let components: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         self.patterns
             .iter()
             .rev()

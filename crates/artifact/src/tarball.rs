@@ -8,7 +8,6 @@
 use std::io::{self, Read, Write};
 
 use flate2::{Compression, GzBuilder, write::GzEncoder};
-use sluice_vfs::VirtualPath;
 
 const BLOCK: usize = 512;
 const NAME_SIZE: usize = 100;
@@ -25,6 +24,9 @@ pub const DIRECTORY_MODE: u32 = 0o750;
 
 /// Writes entries in the order in which they are given. For bytes equal to Flux's, that is the root first,
 /// a directory before its contents and names in a directory in bytewise order (see [`sluice_vfs::walk`]).
+///
+/// Paths are relative and slash separated, the empty one is the root. They need not be UTF-8, as Git demands
+/// no encoding either.
 #[derive(Debug)]
 pub struct TarWriter<W> {
     inner: W,
@@ -40,8 +42,9 @@ impl<W: Write> TarWriter<W> {
     ///
     /// # Errors
     /// What the underlying writer fails with.
-    pub fn directory(&mut self, path: &VirtualPath) -> io::Result<()> {
-        self.header(&path.to_string(), b'5', DIRECTORY_MODE, 0)
+    pub fn directory(&mut self, path: impl AsRef<[u8]>) -> io::Result<()> {
+        let path = path.as_ref();
+        self.header(if path.is_empty() { b"." } else { path }, b'5', DIRECTORY_MODE, 0)
     }
 
     /// Adds a regular file of exactly `size` bytes.
@@ -51,18 +54,22 @@ impl<W: Write> TarWriter<W> {
     /// gives fewer or more bytes than `size`.
     pub fn file(
         &mut self,
-        path: &VirtualPath,
+        path: impl AsRef<[u8]>,
         executable: bool,
         size: u64,
         contents: &mut dyn Read,
     ) -> io::Result<()> {
         let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
-        self.header(path.as_str(), b'0', mode, size)?;
+        let path = path.as_ref();
+        self.header(path, b'0', mode, size)?;
         let copied = io::copy(&mut contents.take(size.saturating_add(1)), &mut self.inner)?;
         if copied != size {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("{path}: holds {copied} bytes or more where {size} were announced"),
+                format!(
+                    "{}: holds {copied} bytes or more where {size} were announced",
+                    String::from_utf8_lossy(path)
+                ),
             ));
         }
         self.pad(size)
@@ -86,17 +93,17 @@ impl<W: Write> TarWriter<W> {
         }
     }
 
-    fn header(&mut self, name: &str, kind: u8, mode: u32, size: u64) -> io::Result<()> {
+    fn header(&mut self, name: &[u8], kind: u8, mode: u32, size: u64) -> io::Result<()> {
         let mut block = [0; BLOCK];
         let split = split_name(name);
         let plain = is_ascii(name) && (name.len() <= NAME_SIZE || split.is_some());
         if plain && size <= LARGEST_OCTAL_SIZE {
-            let (prefix, suffix) = split.unwrap_or(("", name));
-            fill_header(&mut block, suffix.as_bytes(), kind, mode, size);
-            put_text(&mut block[345..500], prefix.as_bytes());
+            let (prefix, suffix) = split.unwrap_or((b"", name));
+            fill_header(&mut block, suffix, kind, mode, size);
+            put_text(&mut block[345..500], prefix);
         } else {
             self.pax_records(name, is_ascii(name) && name.len() <= NAME_SIZE, size)?;
-            let ascii: Vec<u8> = name.bytes().filter(|byte| *byte < 0x80 && *byte != 0).collect();
+            let ascii = to_ascii(name);
             let octal_size = if size <= LARGEST_OCTAL_SIZE { size } else { 0 };
             fill_header(&mut block, &ascii, kind, mode, octal_size);
         }
@@ -105,24 +112,20 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Writes the extended header with what the plain one cannot say.
-    fn pax_records(&mut self, name: &str, plain_name: bool, size: u64) -> io::Result<()> {
-        let mut records = String::new();
+    fn pax_records(&mut self, name: &[u8], plain_name: bool, size: u64) -> io::Result<()> {
+        let mut records = Vec::new();
         if !plain_name {
-            records.push_str(&pax_record("path", name));
+            records.extend(pax_record("path", name));
         }
         if size > LARGEST_OCTAL_SIZE {
-            records.push_str(&pax_record("size", &size.to_string()));
+            records.extend(pax_record("size", size.to_string().as_bytes()));
         }
-        let (directory, file) = name.rsplit_once('/').unwrap_or(("", name));
-        let header_name = if directory.is_empty() {
-            format!("PaxHeaders.0/{file}")
-        } else {
-            format!("{directory}/PaxHeaders.0/{file}")
-        };
-        let mut ascii: Vec<u8> = header_name
-            .bytes()
-            .filter(|byte| *byte < 0x80 && *byte != 0)
-            .collect();
+        let directory = name
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(0, |slash| slash + 1);
+        let header_name = [&name[..directory], b"PaxHeaders.0/", &name[directory..]].concat();
+        let mut ascii = to_ascii(&header_name);
         ascii.truncate(NAME_SIZE);
         while ascii.last() == Some(&b'/') {
             ascii.pop();
@@ -137,7 +140,7 @@ impl<W: Write> TarWriter<W> {
         block[156] = b'x';
         seal(&mut block);
         self.inner.write_all(&block)?;
-        self.inner.write_all(records.as_bytes())?;
+        self.inner.write_all(&records)?;
         self.pad(records.len() as u64)
     }
 }
@@ -159,17 +162,24 @@ pub fn write_gzip<W: Write, E: From<io::Error>>(
     Ok(tar.finish()?.finish()?)
 }
 
-fn is_ascii(name: &str) -> bool {
-    name.bytes().all(|byte| byte < 0x80 && byte != 0)
+fn is_ascii(name: &[u8]) -> bool {
+    name.iter().all(|byte| *byte < 0x80 && *byte != 0)
+}
+
+fn to_ascii(name: &[u8]) -> Vec<u8> {
+    name.iter()
+        .copied()
+        .filter(|byte| *byte < 0x80 && *byte != 0)
+        .collect()
 }
 
 /// Splits a long name for the prefix and name fields, as late as the prefix field allows.
-fn split_name(name: &str) -> Option<(&str, &str)> {
+fn split_name(name: &[u8]) -> Option<(&[u8], &[u8])> {
     if name.len() <= NAME_SIZE || !is_ascii(name) {
         return None;
     }
     let window = name.len().min(PREFIX_SIZE + 1);
-    let slash = name[..window].rfind('/')?;
+    let slash = name[..window].iter().rposition(|byte| *byte == b'/')?;
     let suffix = &name[slash + 1..];
     let fits = slash > 0 && !suffix.is_empty() && suffix.len() <= NAME_SIZE && slash <= PREFIX_SIZE;
     fits.then(|| (&name[..slash], suffix))
@@ -219,29 +229,28 @@ fn put_octal(field: &mut [u8], number: u64) {
 }
 
 /// `<length> <key>=<value>\n`, where the length counts itself.
-fn pax_record(key: &str, value: &str) -> String {
+fn pax_record(key: &str, value: &[u8]) -> Vec<u8> {
     let rest = key.len() + value.len() + 3;
     let mut length = rest + rest.to_string().len();
     if length.to_string().len() != rest.to_string().len() {
         length = rest + length.to_string().len();
     }
-    format!("{length} {key}={value}\n")
+    let mut record = format!("{length} {key}=").into_bytes();
+    record.extend_from_slice(value);
+    record.push(b'\n');
+    record
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn path(text: &str) -> VirtualPath {
-        VirtualPath::parse(text).unwrap()
-    }
-
     #[test]
     fn a_size_that_does_not_match_is_refused() {
         let mut tar = TarWriter::new(Vec::new());
-        assert!(tar.file(&path("a"), false, 3, &mut &b"ab"[..]).is_err());
+        assert!(tar.file("a", false, 3, &mut &b"ab"[..]).is_err());
         let mut tar = TarWriter::new(Vec::new());
-        assert!(tar.file(&path("a"), false, 1, &mut &b"ab"[..]).is_err());
+        assert!(tar.file("a", false, 1, &mut &b"ab"[..]).is_err());
     }
 
     #[test]
@@ -254,9 +263,9 @@ mod tests {
             long.as_str(),
         ];
         let mut tar = TarWriter::new(Vec::new());
-        tar.directory(&VirtualPath::root()).unwrap();
+        tar.directory("").unwrap();
         for name in names {
-            tar.file(&path(name), name == "a", 5, &mut &b"hello"[..]).unwrap();
+            tar.file(name, name == "a", 5, &mut &b"hello"[..]).unwrap();
         }
         let bytes = tar.finish().unwrap();
         let mut archive = tar::Archive::new(bytes.as_slice());
@@ -281,8 +290,9 @@ mod tests {
     #[test]
     fn a_pax_record_counts_its_own_length() {
         for length in 0..2000 {
-            let record = pax_record("path", &"x".repeat(length));
-            let announced: usize = record.split(' ').next().unwrap().parse().unwrap();
+            let record = pax_record("path", &vec![b'x'; length]);
+            let digits: Vec<u8> = record.iter().copied().take_while(u8::is_ascii_digit).collect();
+            let announced: usize = String::from_utf8(digits).unwrap().parse().unwrap();
             assert_eq!(announced, record.len());
         }
     }

@@ -76,6 +76,11 @@ impl Budget {
         self.object_bytes
     }
 
+    /// The flag that long computations look at.
+    pub(crate) fn interrupt(&self) -> &AtomicBool {
+        &self.cancelled
+    }
+
     pub(crate) fn entries(&self) -> usize {
         self.entries
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use gix::objs::Kind;
 use gix::protocol::fetch::negotiate::{Action, Round, one_round};
@@ -203,9 +202,8 @@ impl Fetcher<'_> {
             return Err(missing());
         }
         let store = self.receive(&wants, is_tip)?;
-        let bytes = match store.read(&id)? {
-            Some((Kind::Commit, bytes)) => bytes,
-            _ => return Err(missing()),
+        let Some((Kind::Commit, bytes)) = store.read(&id)? else {
+            return Err(missing());
         };
         let name = [&reference.name, &reference.branch]
             .into_iter()
@@ -360,7 +358,7 @@ fn receive_pack(
             Ok(true)
         },
         gix::utils::progress::Discard,
-        &AtomicBool::new(false),
+        budget.interrupt(),
         Context {
             handshake: &mut connection.handshake,
             transport: &mut connection.transport,

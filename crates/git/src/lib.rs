@@ -35,7 +35,7 @@ pub use fetch::{Checkout, fetch};
 pub use push::{PushError, push};
 pub use reference::{DEFAULT_BRANCH, Reference};
 pub use references::{Head, RemoteReference, RemoteReferences, list_references, resolve};
-pub use remote::{Authentication, AuthenticationError, ClientCertificate, Proxy, Remote, Tls};
+pub use remote::{Authentication, ClientCertificate, Proxy, Remote, Tls};
 pub use revision::{Revision, digest_of};
 pub use scratch::sweep;
 pub use secret::Secret;

@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn packet_lines_survive_malformed_input() {
         assert_eq!(
-            packet_lines(b"000eunpack ok\n0019ok refs/heads/main\n0000"),
+            packet_lines(b"000eunpack ok\n0017ok refs/heads/main\n0000"),
             ["unpack ok", "ok refs/heads/main"]
         );
         assert_eq!(packet_lines(b"zzzz"), Vec::<String>::new());

@@ -55,57 +55,6 @@ pub enum Authentication {
     Bearer(Secret),
 }
 
-/// Why credentials make no sense. The texts are Flux's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AuthenticationError {
-    /// Both kinds of credentials are given.
-    #[error("basic auth and bearer token cannot be set at the same time")]
-    BasicAndBearer,
-    /// A password without a user name.
-    #[error("invalid '{0}' auth option: 'password' requires 'username' to be set")]
-    PasswordWithoutUsername(String),
-}
-
-impl Authentication {
-    /// Chooses credentials as Flux does from a Secret's fields: a bearer token is used if there is one,
-    /// else user name and password, each taken from the URL where the Secret has none.
-    ///
-    /// # Errors
-    /// See [`AuthenticationError`]; a bearer token in the Secret beside user information in the URL counts
-    /// as both.
-    pub fn from_parts(
-        url: &RemoteUrl,
-        username: &str,
-        password: Option<Secret>,
-        bearer_token: Option<Secret>,
-    ) -> Result<Self, AuthenticationError> {
-        let username = if username.is_empty() {
-            url.username()
-        } else {
-            username
-        };
-        let password = password
-            .filter(|secret| !secret.is_empty())
-            .or_else(|| url.password().cloned());
-        let has_password = password.as_ref().is_some_and(|secret| !secret.is_empty());
-        let bearer_token = bearer_token.filter(|secret| !secret.is_empty());
-        if username.is_empty() && has_password {
-            return Err(AuthenticationError::PasswordWithoutUsername(
-                url.scheme().to_owned(),
-            ));
-        }
-        match bearer_token {
-            Some(_) if !username.is_empty() || has_password => Err(AuthenticationError::BasicAndBearer),
-            Some(token) => Ok(Self::Bearer(token)),
-            None if username.is_empty() => Ok(Self::None),
-            None => Ok(Self::Basic {
-                username: username.to_owned(),
-                password: password.unwrap_or_else(|| Secret::new([])),
-            }),
-        }
-    }
-}
-
 /// Trust and identity for https.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
@@ -139,61 +88,15 @@ pub struct Proxy {
 mod tests {
     use super::*;
 
-    fn choose(
-        url: &str,
-        username: &str,
-        password: &str,
-        token: &str,
-    ) -> Result<Authentication, AuthenticationError> {
-        let secret = |text: &str| (!text.is_empty()).then(|| Secret::new(text));
-        Authentication::from_parts(
-            &RemoteUrl::parse(url).unwrap(),
-            username,
-            secret(password),
-            secret(token),
-        )
-    }
-
-    // SRC-003
     #[test]
-    fn bearer_token_beside_basic_credentials_is_refused() {
-        let plain = "https://example.com/x";
-        assert_eq!(
-            choose(plain, "bob", "pw", "token").unwrap_err(),
-            AuthenticationError::BasicAndBearer
-        );
-        assert_eq!(
-            choose("https://bob@example.com/x", "", "", "token").unwrap_err(),
-            AuthenticationError::BasicAndBearer
-        );
-        assert_eq!(
-            choose(plain, "", "", "token").unwrap(),
-            Authentication::Bearer(Secret::new("token"))
-        );
-        assert_eq!(
-            choose(plain, "", "pw", "").unwrap_err().to_string(),
-            "invalid 'https' auth option: 'password' requires 'username' to be set"
-        );
-    }
-
-    #[test]
-    fn fields_missing_in_the_secret_come_from_the_url() {
+    fn user_information_of_the_url_is_the_default_authentication() {
+        let remote = |text| Remote::new(RemoteUrl::parse(text).unwrap()).authentication;
         let expected = Authentication::Basic {
             username: "bob".into(),
             password: Secret::new("pw"),
         };
-        assert_eq!(
-            choose("https://bob:pw@example.com/x", "", "", "").unwrap(),
-            expected
-        );
-        assert_eq!(
-            choose("https://eve:pw@example.com/x", "bob", "", "").unwrap(),
-            expected
-        );
-        assert_eq!(
-            choose("https://example.com/x", "", "", "").unwrap(),
-            Authentication::None
-        );
+        assert_eq!(remote("https://bob:pw@example.com/x"), expected);
+        assert_eq!(remote("https://example.com/x"), Authentication::None);
     }
 
     #[test]

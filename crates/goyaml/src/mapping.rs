@@ -22,7 +22,9 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     entries: Vec<Entry>,
-    index: OnceLock<HashMap<Box<str>, usize>>,
+    /// Boxed, as most mappings are small and every node has the size of the largest content.
+    #[expect(clippy::box_collection)]
+    index: OnceLock<Box<HashMap<Box<str>, usize>>>,
 }
 
 impl PartialEq for Mapping {
@@ -119,7 +121,7 @@ impl Mapping {
                         index.entry(Box::from(text)).or_insert(position);
                     }
                 }
-                index
+                Box::new(index)
             })
             .get(key)
             .copied()

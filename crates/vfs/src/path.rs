@@ -115,6 +115,13 @@ impl VirtualPath {
     }
 }
 
+impl AsRef<[u8]> for VirtualPath {
+    /// The bytes of the text, none for the root.
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
 impl fmt::Display for VirtualPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.is_root() { "." } else { &self.0 })

@@ -143,7 +143,7 @@ impl Session {
                 .and_then(|value| value.to_str().ok());
             match location {
                 Some(location) if *method == Method::GET || repeats => {
-                    target = redirect::follow(&target, location)?
+                    target = redirect::follow(&target, location)?;
                 }
                 _ => return self.check_status(response),
             }
