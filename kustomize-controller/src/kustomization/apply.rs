@@ -1,0 +1,291 @@
+//! From objects to the cluster: announced first, then applied, then freed of what is no longer wanted.
+
+use std::collections::BTreeMap;
+
+use sluice_api::annotations::KUBECTL_LAST_APPLIED;
+use sluice_api::annotations::kustomize::{
+    DISABLED, ENABLED, FORCE, OLD_CHECKSUM, OLD_SYNC_CHECKSUM, PRUNE, RECONCILE, SSA,
+};
+use sluice_api::kustomize::{Kustomization, KustomizationSpec};
+use sluice_api::labels::{KUSTOMIZE_NAME, KUSTOMIZE_NAMESPACE, OLD_SYNC_GC_MARK};
+use sluice_api::managers::{BEFORE_FIRST_APPLY, KUBECTL_PREFIX};
+use sluice_api::reasons::PROGRESSING;
+use sluice_api::reasons::kustomize::{PRUNE_FAILED, RECONCILIATION_FAILED};
+use sluice_apply::{
+    Action, Applier, ApplyOptions, Change, ChangeSet, Cleanup, Entry, IgnoreRule, IgnoreRules, IgnoreTarget,
+    Inventory, ManagerPattern, MetadataSelector, Object, ObjectId, Operation, PruneOptions,
+};
+use sluice_runtime::{Context, ObjectKey, ReconcileError, Severity};
+use tracing::info;
+
+use super::KustomizationReconciler;
+use super::revision::Revision;
+use super::status::{self, Attempt};
+use super::validate::Plan;
+use crate::settings::Settings;
+
+/// The labels of everything that a Kustomization applies.
+pub(super) fn owner_labels(key: &ObjectKey) -> Vec<(String, String)> {
+    vec![
+        (KUSTOMIZE_NAME.to_owned(), key.name.clone()),
+        (KUSTOMIZE_NAMESPACE.to_owned(), key.namespace.clone()),
+    ]
+}
+
+/// What an apply and prune came to.
+pub(super) struct Applied {
+    /// What happened to each built object.
+    pub(super) changes: ChangeSet,
+    /// Whether any of them was written.
+    pub(super) drifted: bool,
+}
+
+impl KustomizationReconciler {
+    /// Applies the objects and deletes the stale ones. The status in `context` follows: before the first
+    /// write it lists every object that may exist afterwards, and it is written if that is news.
+    ///
+    /// # Errors
+    /// With the inventory as it was before (apply), or with what could not be deleted (prune).
+    pub(super) async fn apply(
+        &self,
+        context: &mut Context<Kustomization>,
+        plan: &Plan,
+        applier: &Applier,
+        attempt: &Attempt,
+        objects: Vec<Object>,
+        is_news: bool,
+    ) -> Result<Applied, ReconcileError> {
+        let revision = &attempt.revision;
+        let options = apply_options(&context.object.spec, &self.settings)
+            .map_err(|text| self.apply_failed(context, plan, attempt, text))?;
+        let before = context
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.inventory.clone());
+        let mut old = status::inventory(&context.object)
+            .map_err(|error| self.apply_failed(context, plan, attempt, error.to_string()))?;
+        self.announce(context, &old, &objects, is_news).await?;
+        old.merge(self.notes.written(&plan.key));
+        let changes = match applier.apply_staged(objects, &options).await {
+            Ok(changes) => changes,
+            Err(failure) => {
+                status::of(&mut context.object).inventory = before;
+                self.note_written(plan, &old, failure.completed.iter().chain(&failure.written));
+                let object = failure.error.object().map(ObjectId::subject);
+                let text = format!("{}\n{}", failure.error, lines(&failure.completed));
+                let mut error = self.apply_failed(context, plan, attempt, text);
+                error.object = object;
+                return Err(error);
+            }
+        };
+        self.report_apply(context, revision, &changes);
+        let new = Inventory::from_changes(&changes);
+        let stale = old.difference(&new);
+        status::of(&mut context.object).inventory = Some(status::inventory_field(&new));
+        self.notes.clear_written(&plan.key);
+        self.prune(context, plan, applier, attempt, new, stale).await?;
+        let drifted = changes.iter().any(|change| change.action.is_change());
+        Ok(Applied { changes, drifted })
+    }
+
+    /// Records old and new objects in the status before anything is written, so that a process that dies in
+    /// the middle leaves no object outside the inventory. Writes nothing if there is nothing new to say.
+    async fn announce(
+        &self,
+        context: &mut Context<Kustomization>,
+        old: &Inventory,
+        objects: &[Object],
+        is_news: bool,
+    ) -> Result<(), ReconcileError> {
+        let mut union = old.clone();
+        let adds = union.merge(objects.iter().map(Entry::from));
+        if !adds && !is_news {
+            return Ok(());
+        }
+        if adds {
+            status::of(&mut context.object).inventory = Some(status::inventory_field(&union));
+        }
+        status::announce(&mut context.object);
+        context.patch_status().await
+    }
+
+    fn apply_failed(
+        &self,
+        context: &mut Context<Kustomization>,
+        plan: &Plan,
+        attempt: &Attempt,
+        message: String,
+    ) -> ReconcileError {
+        let elapsed = context.started().elapsed();
+        status::record(
+            &mut status::of(&mut context.object).history,
+            attempt,
+            RECONCILIATION_FAILED,
+            elapsed,
+        );
+        ReconcileError::retry_after(plan.retry_interval, RECONCILIATION_FAILED, message)
+    }
+
+    /// Remembers objects that an apply created before it failed: no inventory lists them until one succeeds.
+    fn note_written<'a>(&self, plan: &Plan, old: &Inventory, changes: impl Iterator<Item = &'a Change>) {
+        let created = changes
+            .filter(|change| change.action == Action::Created && !old.contains(&change.id))
+            .map(Entry::from)
+            .collect();
+        self.notes.add_written(&plan.key, created);
+    }
+
+    fn report_apply(&self, context: &Context<Kustomization>, revision: &Revision, changes: &ChangeSet) {
+        if !changes.is_empty() {
+            let output = summarise(changes, self.settings.group_change_log);
+            info!(output, revision = revision.name, "server-side apply completed");
+        }
+        let text = changes.changed_text();
+        if !text.is_empty() {
+            context.emit(revision.event(Severity::Info, PROGRESSING, text));
+        }
+    }
+
+    /// Deletes stale objects, if the spec asks for it. What could not be deleted goes back into the inventory.
+    async fn prune(
+        &self,
+        context: &mut Context<Kustomization>,
+        plan: &Plan,
+        applier: &Applier,
+        attempt: &Attempt,
+        mut inventory: Inventory,
+        stale: Vec<Entry>,
+    ) -> Result<(), ReconcileError> {
+        if !context.object.spec.prune || stale.is_empty() {
+            return Ok(());
+        }
+        match applier.prune(stale, &self.prune_options(&plan.key)).await {
+            Ok(changes) => {
+                info!("garbage collection completed: {changes}");
+                context.emit(
+                    attempt
+                        .revision
+                        .event(Severity::Info, PROGRESSING, changes.to_string()),
+                );
+                Ok(())
+            }
+            Err(failure) => {
+                let survivors = failure
+                    .changes
+                    .iter()
+                    .filter(|change| change.action == Action::Unknown);
+                inventory.merge(survivors.map(Entry::from));
+                let elapsed = context.started().elapsed();
+                let status = status::of(&mut context.object);
+                status.inventory = Some(status::inventory_field(&inventory));
+                status::record(&mut status.history, attempt, PRUNE_FAILED, elapsed);
+                let survivor = failure
+                    .changes
+                    .iter()
+                    .find(|change| change.action == Action::Unknown);
+                let mut error =
+                    ReconcileError::retry_after(plan.retry_interval, PRUNE_FAILED, failure.to_string());
+                error.object = survivor.map(|change| change.id.subject());
+                Err(error)
+            }
+        }
+    }
+
+    /// What may be deleted on behalf of a Kustomization.
+    pub(super) fn prune_options(&self, key: &ObjectKey) -> PruneOptions {
+        let namespace = &self.settings.runtime_namespace;
+        let own_namespace = ObjectId {
+            namespace: String::new(),
+            name: namespace.clone(),
+            group: String::new(),
+            kind: "Namespace".to_owned(),
+        };
+        PruneOptions {
+            owner_labels: owner_labels(key),
+            exclusions: MetadataSelector::new([(PRUNE, DISABLED), (RECONCILE, DISABLED), (SSA, "Ignore")]),
+            protected: if namespace.is_empty() {
+                Vec::new()
+            } else {
+                vec![own_namespace]
+            },
+        }
+    }
+}
+
+/// How the spec and the flags ask for objects to be applied.
+fn apply_options(spec: &KustomizationSpec, settings: &Settings) -> Result<ApplyOptions, String> {
+    let mut managers = vec![
+        ManagerPattern::new(KUBECTL_PREFIX, Operation::Apply),
+        ManagerPattern::new(KUBECTL_PREFIX, Operation::Update),
+        ManagerPattern::new(BEFORE_FIRST_APPLY, Operation::Update),
+        ManagerPattern::new(crate::NAME, Operation::Update),
+    ];
+    for manager in &settings.override_managers {
+        managers.push(ManagerPattern::new(manager, Operation::Apply));
+        managers.push(ManagerPattern::new(manager, Operation::Update));
+    }
+    let rules = spec.ignore.iter().map(|rule| IgnoreRule {
+        paths: rule.paths.clone(),
+        target: rule.target.as_ref().map(|target| {
+            let text = |field: &Option<String>| field.clone().unwrap_or_default();
+            IgnoreTarget {
+                group: text(&target.group),
+                version: text(&target.version),
+                kind: text(&target.kind),
+                name: text(&target.name),
+                namespace: text(&target.namespace),
+                annotation_selector: text(&target.annotation_selector),
+                label_selector: text(&target.label_selector),
+            }
+        }),
+    });
+    Ok(ApplyOptions {
+        concurrency: settings.concurrent_apply,
+        force: spec.force,
+        force_selector: MetadataSelector::new([(FORCE, ENABLED)]),
+        exclusions: MetadataSelector::new([(RECONCILE, DISABLED), (SSA, "Ignore")]),
+        if_not_present: MetadataSelector::new([(SSA, "IfNotPresent")]),
+        cleanup: Cleanup {
+            annotations: [KUBECTL_LAST_APPLIED, OLD_CHECKSUM, OLD_SYNC_CHECKSUM]
+                .map(str::to_owned)
+                .to_vec(),
+            labels: vec![OLD_SYNC_GC_MARK.to_owned()],
+            managers,
+            exclusions: MetadataSelector::new([(SSA, "Merge")]),
+        },
+        custom_stage_kinds: settings.custom_stage_kinds.clone(),
+        ignore: IgnoreRules::compile(rules)?,
+        migrate_api_version: settings.migrate_api_version,
+        ..ApplyOptions::new(crate::NAME)
+    })
+}
+
+/// The changes of completed stages, each line ended, as Flux appends them to the error.
+fn lines(changes: &ChangeSet) -> String {
+    let text = changes.changed_text();
+    if text.is_empty() {
+        text
+    } else {
+        format!("{text}\n")
+    }
+}
+
+/// The changes as one JSON text for the log: action by subject, or subjects by action.
+fn summarise(changes: &ChangeSet, grouped: bool) -> String {
+    if grouped {
+        let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for change in changes.iter() {
+            groups
+                .entry(change.action.as_str())
+                .or_default()
+                .push(change.id.subject());
+        }
+        return serde_json::to_string(&groups).unwrap_or_default();
+    }
+    let subjects: BTreeMap<String, &str> = changes
+        .iter()
+        .map(|change| (change.id.subject(), change.action.as_str()))
+        .collect();
+    serde_json::to_string(&subjects).unwrap_or_default()
+}

@@ -1,0 +1,169 @@
+//! From an artifact to the objects to apply. Nothing here talks to a cluster, waits, or touches a disk.
+
+mod documents;
+mod generate;
+mod substitute;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sha2::{Digest as _, Sha256};
+use sluice_api::kustomize::KustomizationSpec;
+use sluice_apply::{Object, normalise_all};
+use sluice_kustomize::{BuildOptions, Limits, LoadRestrictions, Reorder, Resource};
+use sluice_vfs::{FileSystem, Overlay, VirtualPath};
+
+pub(super) use substitute::Variables;
+
+/// What a build needs.
+pub(super) struct BuildInput {
+    /// The artifact.
+    pub(super) files: Arc<dyn FileSystem>,
+    /// The directory in it.
+    pub(super) directory: VirtualPath,
+    /// The spec of the Kustomization.
+    pub(super) spec: KustomizationSpec,
+    /// Variables of `substituteFrom`, or why they could not be read.
+    pub(super) variables: Variables,
+    /// Whether a variable without value and default is an error.
+    pub(super) strict: bool,
+    /// Labels by which the objects are known as the Kustomization's.
+    pub(super) owner_labels: Vec<(String, String)>,
+    /// When to give up.
+    pub(super) deadline: Instant,
+}
+
+/// The result of a build.
+pub(super) struct Built {
+    /// The objects, labelled and normalised.
+    pub(super) objects: Vec<Object>,
+    /// The digest of the manifests before that, for the history.
+    pub(super) digest: String,
+    /// The subject of a Secret that is still encrypted, if there is one.
+    pub(super) encrypted: Option<String>,
+}
+
+/// Why a build failed: Flux's text, with the place where it is known.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct BuildError {
+    message: String,
+    /// `file:line`, where known.
+    pub(super) place: Option<String>,
+    /// What to do, where known.
+    pub(super) remedy: Option<String>,
+}
+
+impl BuildError {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            place: None,
+            remedy: None,
+        }
+    }
+
+    fn of_kustomize(error: &sluice_kustomize::Error) -> Self {
+        let place = error.file().map(|file| match error.line() {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        });
+        let remedy = Some(error.remedy_text().to_owned()).filter(|text| !text.is_empty());
+        Self {
+            message: format!("kustomize build failed: {error}"),
+            place,
+            remedy,
+        }
+    }
+}
+
+/// Generates the kustomization file, builds, substitutes, labels and normalises.
+///
+/// # Errors
+/// [`BuildError`] with the text that the Ready condition shows.
+pub(super) fn build(input: &BuildInput) -> Result<Built, BuildError> {
+    let mut files = Overlay::new(Arc::clone(&input.files));
+    generate::write_kustomization(&mut files, &input.directory, &input.spec)?;
+    let options = BuildOptions {
+        reorder: Reorder::Legacy,
+        load_restrictions: LoadRestrictions::None,
+        limits: Limits {
+            deadline: Some(input.deadline),
+            ..Limits::default()
+        },
+        ..BuildOptions::default()
+    };
+    let built = sluice_kustomize::build(&files, &input.directory, &options)
+        .map_err(|error| BuildError::of_kustomize(&error))?;
+    let mut manifests = Manifests::default();
+    for resource in built.resources.iter() {
+        manifests.add(resource, input)?;
+    }
+    manifests.finish(input)
+}
+
+/// Manifests as they come out of the build, one after the other.
+#[derive(Default)]
+struct Manifests {
+    hash: Sha256,
+    count: usize,
+    objects: Vec<Object>,
+}
+
+impl Manifests {
+    fn add(&mut self, resource: &Resource, input: &BuildInput) -> Result<(), BuildError> {
+        let mut text = resource
+            .to_yaml()
+            .map_err(|error| BuildError::of_kustomize(&error))?;
+        if resource.name().is_empty() || resource.kind().is_empty() || resource.api_version().is_empty() {
+            let message = format!("failed to decode Kubernetes apiVersion, kind and name from: {text}");
+            return Err(BuildError::new(message));
+        }
+        let mut value = resource
+            .to_json()
+            .map_err(|error| BuildError::of_kustomize(&error))?;
+        if let Some(post_build) = &input.spec.post_build
+            && let Some(substituted) = substitute::substitute(&text, &value, post_build, input)
+                .map_err(|problem| substitute::describe(resource, &problem))?
+        {
+            text = sluice_goyaml::write_sigs(&substituted)
+                .map_err(|error| BuildError::new(format!("kustomize build failed: {error}")))?;
+            value = substituted;
+        }
+        if self.count > 0 {
+            self.hash.update(b"---\n");
+        }
+        self.count += 1;
+        self.hash.update(text.as_bytes());
+        documents::collect_objects(value, &mut self.objects);
+        Ok(())
+    }
+
+    fn finish(mut self, input: &BuildInput) -> Result<Built, BuildError> {
+        for object in &mut self.objects {
+            let labels = input
+                .owner_labels
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str()));
+            object.set_labels(labels);
+        }
+        // Before normalisation, which would take the marker off and let the cipher text through.
+        let encrypted = documents::find_encrypted_secret(&self.objects);
+        normalise_all(&mut self.objects);
+        if let Some(metadata) = &input.spec.common_metadata {
+            for object in &mut self.objects {
+                object.set_common_metadata(&metadata.labels, &metadata.annotations);
+            }
+        }
+        let digest = format!("sha256:{}", hex::encode(self.hash.finalize()));
+        Ok(Built {
+            objects: self.objects,
+            digest,
+            encrypted,
+        })
+    }
+}
+
+/// The variables of a build: inline ones win over those that were referred to.
+pub(super) type VariableMap = BTreeMap<String, String>;

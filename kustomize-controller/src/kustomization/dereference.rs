@@ -1,0 +1,268 @@
+//! Everything that the object refers to, read as it is now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use kube::{Api, Client};
+use sluice_api::conditions::READY;
+use sluice_api::kustomize::{Kustomization, SubstituteReference, SubstituteReferenceKind};
+use sluice_api::meta::{Artifact, GoDuration};
+use sluice_api::reasons;
+use sluice_api::reasons::kustomize::ARTIFACT_FAILED;
+use sluice_apply::Applier;
+use sluice_artifact::{Archive, FetchError};
+use sluice_envsubst::clean_value;
+use sluice_runtime::client::{self, Identity};
+use sluice_runtime::{ReconcileError, Severity};
+use sluice_vfs::{FileSystem, VirtualPath};
+
+use super::KustomizationReconciler;
+use super::build::Variables;
+use super::validate::{Plan, source_of};
+use crate::sources::SourceError;
+
+impl KustomizationReconciler {
+    /// The artifact of the source.
+    ///
+    /// # Errors
+    /// Waiting while source or artifact are missing, a back-off if the source cannot be read.
+    pub(super) async fn find_artifact(&self, plan: &Plan) -> Result<Artifact, ReconcileError> {
+        match self.sources.artifact(&plan.source.kind, &plan.source.key).await {
+            Ok(Some(artifact)) => Ok(artifact),
+            Ok(None) => {
+                let interval = self.settings.dependency_interval;
+                let message = format!(
+                    "Source artifact not found, retrying in {}",
+                    GoDuration::from(interval)
+                );
+                Err(ReconcileError::waiting(interval, ARTIFACT_FAILED, message)
+                    .with_object(plan.source.to_string())
+                    .with_remedy("the source makes one as soon as it has fetched a revision"))
+            }
+            Err(error @ SourceError::NotFound { .. }) => {
+                Err(
+                    ReconcileError::waiting(plan.retry_interval, ARTIFACT_FAILED, error.to_string())
+                        .with_object(plan.source.to_string())
+                        .with_remedy("create the source, or correct spec.sourceRef"),
+                )
+            }
+            Err(error @ SourceError::UnknownKind { .. }) => {
+                Err(ReconcileError::backoff(ARTIFACT_FAILED, error.to_string()).without_event())
+            }
+            Err(error) => Err(ReconcileError::backoff(ARTIFACT_FAILED, error.to_string())
+                .without_event()
+                .with_source(error)),
+        }
+    }
+
+    /// Whether all dependencies are ready for this artifact, read from the API server. Whoever waits is noted
+    /// before, so that a dependency that becomes ready meanwhile wakes it.
+    ///
+    /// # Errors
+    /// Waiting for the first that is not ready.
+    pub(super) async fn check_dependencies(
+        &self,
+        plan: &Plan,
+        artifact: &Artifact,
+    ) -> Result<(), ReconcileError> {
+        if plan.dependencies.is_empty() {
+            return Ok(());
+        }
+        self.notes.await_dependencies(&plan.key);
+        for dependency in &plan.dependencies {
+            let api: Api<Kustomization> = Api::namespaced(self.client.clone(), &dependency.namespace);
+            let problem = match api.get(&dependency.name).await {
+                Ok(found) => find_unreadiness(&found, plan, artifact).map(str::to_owned),
+                Err(kube::Error::Api(status)) => Some(format!("not found: {}", status.message)),
+                Err(error) => Some(format!("not found: {error}")),
+            };
+            if let Some(problem) = problem {
+                let interval = self.settings.dependency_interval;
+                let event = format!(
+                    "Dependencies do not meet ready condition, retrying in {}",
+                    GoDuration::from(interval)
+                );
+                let message = format!("dependency '{dependency}' {problem}");
+                return Err(
+                    ReconcileError::waiting(interval, reasons::DEPENDENCY_NOT_READY, message)
+                        .with_object(format!("Kustomization/{dependency}"))
+                        .with_event_message(Severity::Info, event),
+                );
+            }
+        }
+        self.notes.has_dependencies(&plan.key);
+        Ok(())
+    }
+
+    /// The artifact's files, and the directory in them.
+    ///
+    /// # Errors
+    /// Waiting while the server does not have it; else what is wrong with it or with the path.
+    pub(super) async fn open_artifact(
+        &self,
+        plan: &Plan,
+        path: &str,
+        artifact: &Artifact,
+    ) -> Result<(Arc<Archive>, VirtualPath), ReconcileError> {
+        let failed =
+            |message: String| ReconcileError::retry_after(plan.retry_interval, ARTIFACT_FAILED, message);
+        let archive = match self.fetcher.fetch(&artifact.url, &artifact.digest).await {
+            Ok(archive) => archive,
+            Err(FetchError::NotFound) => {
+                let interval = self.settings.dependency_interval;
+                let retry = GoDuration::from(interval);
+                let message = format!("Source is not ready, artifact not found, retrying in {retry}");
+                return Err(ReconcileError::waiting(interval, ARTIFACT_FAILED, message)
+                    .with_object(plan.source.to_string())
+                    .with_place(artifact.url.clone()));
+            }
+            Err(error) => {
+                return Err(failed(error.to_string())
+                    .with_object(plan.source.to_string())
+                    .with_place(artifact.url.clone())
+                    .with_source(error));
+            }
+        };
+        let directory = confine(path);
+        match archive.kind(&directory) {
+            Ok(Some(_)) => Ok((archive, directory)),
+            Ok(None) => {
+                let message =
+                    format!("kustomization path not found: stat {directory}: no such file or directory");
+                Err(failed(message)
+                    .with_object(plan.source.to_string())
+                    .with_place("spec.path")
+                    .with_remedy("correct spec.path, or commit the directory"))
+            }
+            Err(error) => Err(failed(error.to_string()).with_place("spec.path")),
+        }
+    }
+
+    /// The variables of ConfigMaps and Secrets; later ones win.
+    pub(super) async fn load_variables(
+        &self,
+        namespace: &str,
+        references: &[SubstituteReference],
+    ) -> Variables {
+        let mut variables = BTreeMap::new();
+        for reference in references {
+            match self.load_data(namespace, reference).await {
+                Ok(data) => variables.extend(data),
+                Err(kube::Error::Api(status)) if reference.optional && status.code == 404 => {}
+                Err(error) => {
+                    let cause = match error {
+                        kube::Error::Api(status) => status.message,
+                        other => other.to_string(),
+                    };
+                    let (kind, name) = (&reference.kind, &reference.name);
+                    return Err(format!("substitute from '{kind}/{name}' error: {cause}"));
+                }
+            }
+        }
+        Ok(variables)
+    }
+
+    async fn load_data(
+        &self,
+        namespace: &str,
+        reference: &SubstituteReference,
+    ) -> Result<Vec<(String, String)>, kube::Error> {
+        let clean = |value: &str| clean_value(value).into_owned();
+        Ok(match reference.kind {
+            SubstituteReferenceKind::ConfigMap => {
+                let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+                let data = api.get(&reference.name).await?.data.unwrap_or_default();
+                data.into_iter()
+                    .map(|(key, value)| (key, clean(&value)))
+                    .collect()
+            }
+            SubstituteReferenceKind::Secret => {
+                let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+                let data = api.get(&reference.name).await?.data.unwrap_or_default();
+                let text = |value: &[u8]| clean(&String::from_utf8_lossy(value));
+                data.into_iter()
+                    .map(|(key, value)| (key, text(&value.0)))
+                    .collect()
+            }
+            SubstituteReferenceKind::Other(_) => Vec::new(),
+        })
+    }
+
+    /// Who applies: the controller itself, or the service account.
+    ///
+    /// # Errors
+    /// A name that cannot be sent.
+    pub(super) fn applier(&self, plan: &Plan) -> Result<Applier, ReconcileError> {
+        let client = match &plan.service_account {
+            None => self.client.clone(),
+            Some(account) => self.impersonate(plan, account)?,
+        };
+        Ok(Applier::new(client, Arc::clone(&self.discovery)))
+    }
+
+    fn impersonate(&self, plan: &Plan, account: &str) -> Result<Client, ReconcileError> {
+        let identity = Identity::service_account(&plan.key.namespace, account);
+        client::impersonating(&self.client, &identity).map_err(|error| {
+            let message = format!("failed to build kube client: {error}");
+            let reason = reasons::kustomize::RECONCILIATION_FAILED;
+            ReconcileError::retry_after(plan.retry_interval, reason, message)
+                .with_place("spec.serviceAccountName")
+        })
+    }
+
+    /// Whether the service account that applied the objects is still there, so that it can delete them.
+    pub(super) async fn can_impersonate(&self, plan: &Plan) -> bool {
+        let Some(account) = &plan.service_account else {
+            return true;
+        };
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &plan.key.namespace);
+        api.get(account).await.is_ok()
+    }
+}
+
+/// Why a dependency does not count as ready, if it does not.
+fn find_unreadiness(dependency: &Kustomization, plan: &Plan, artifact: &Artifact) -> Option<&'static str> {
+    let status = dependency.status.as_ref();
+    let conditions = status
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    let observed = status.and_then(|status| status.observed_generation);
+    let ready = conditions
+        .iter()
+        .any(|condition| condition.condition_type == READY && condition.is_true());
+    if observed != dependency.metadata.generation || !ready {
+        return Some("is not ready");
+    }
+    let applied = status.and_then(|status| status.last_applied_revision.as_deref());
+    let outdated = source_of(dependency) == plan.source && applied != Some(artifact.revision.as_str());
+    outdated.then_some("revision is not up to date")
+}
+
+/// A path in the artifact; `..` stops at its root.
+fn confine(path: &str) -> VirtualPath {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    VirtualPath::parse(&parts.join("/")).unwrap_or_else(|_| VirtualPath::root())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// KUS-020
+    #[test]
+    fn a_path_cannot_leave_the_artifact() {
+        assert_eq!(confine("./apps/../web/").as_str(), "web");
+        assert_eq!(confine("../../etc").as_str(), "etc");
+        assert!(confine("").is_root() && confine("/").is_root());
+    }
+}

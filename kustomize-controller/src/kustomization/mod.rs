@@ -1,0 +1,268 @@
+//! The reconciler of Kustomizations.
+
+mod apply;
+mod build;
+mod dereference;
+mod finalize;
+mod health;
+mod revision;
+mod status;
+mod validate;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kube::Client;
+use sluice_api::conditions::kustomize::HEALTHY;
+use sluice_api::conditions::{READY, RECONCILING, STALLED};
+use sluice_api::finalizers::FINALIZER;
+use sluice_api::kustomize::{GROUP, Kustomization};
+use sluice_api::managers::KUSTOMIZE_CONTROLLER_STATUS;
+use sluice_api::meta::{Artifact, GoDuration};
+use sluice_api::reasons::kustomize::{BUILD_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED};
+use sluice_apply::{Discovery, Object, ObjectId};
+use sluice_artifact::Fetcher;
+use sluice_runtime::{
+    Conclusion, Context, Finalized, ObjectKey, Outcome, Policy, ReconcileError, Reconciler, Severity,
+    conditions,
+};
+use tokio::sync::Semaphore;
+
+use crate::pending::Notes;
+use crate::settings::Settings;
+use crate::sources::Sources;
+use build::{BuildInput, Built};
+use health::{AfterApply, HealthWait};
+use revision::Revision;
+use status::Attempt;
+use validate::Plan;
+
+pub(crate) use validate::source_of;
+
+/// The condition types that belong to this controller.
+const OWNED_CONDITIONS: [&str; 4] = [READY, RECONCILING, STALLED, HEALTHY];
+
+/// Brings Kustomizations into the cluster.
+pub(crate) struct KustomizationReconciler {
+    policy: Policy,
+    settings: Settings,
+    /// The controller's own identity.
+    client: Client,
+    discovery: Arc<Discovery>,
+    fetcher: Fetcher,
+    sources: Sources,
+    notes: Arc<Notes>,
+    /// Builds that run at a time: they keep a processor busy each.
+    builders: Arc<Semaphore>,
+}
+
+impl KustomizationReconciler {
+    /// A reconciler that acts as `client`.
+    pub(crate) fn new(
+        client: Client,
+        settings: Settings,
+        fetcher: Fetcher,
+        sources: Sources,
+        notes: Arc<Notes>,
+    ) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            policy: Policy {
+                field_manager: KUSTOMIZE_CONTROLLER_STATUS.to_owned(),
+                finalizer: Some(FINALIZER),
+                owned_conditions: &OWNED_CONDITIONS,
+                conclusion: Conclusion::ReadyDriven,
+            },
+            discovery: Arc::new(Discovery::new(client.clone())),
+            builders: Arc::new(Semaphore::new(processors)),
+            settings,
+            client,
+            fetcher,
+            sources,
+            notes,
+        }
+    }
+
+    /// The steps that concern one revision.
+    async fn reconcile_revision(
+        &self,
+        context: &mut Context<Kustomization>,
+        plan: Plan,
+        artifact: &Artifact,
+    ) -> Result<Outcome<HealthWait>, ReconcileError> {
+        let revision = Revision::of(artifact);
+        let timeout = plan.timeout;
+        status::note_progress(&mut context.object, "Fetching manifests", &revision, timeout);
+        let path = context.object.spec.path.clone().unwrap_or_default();
+        let (archive, directory) = self.open_artifact(&plan, &path, artifact).await?;
+        let before = status::of(&mut context.object)
+            .last_attempted_revision
+            .replace(revision.name.clone());
+        let is_news = before.as_ref() != Some(&revision.name) || context.is_new_generation();
+        status::note_progress(&mut context.object, "Building manifests", &revision, timeout);
+        let applier = self.applier(&plan)?;
+        let references = context
+            .object
+            .spec
+            .post_build
+            .as_ref()
+            .map(|build| build.substitute_from.as_slice());
+        let variables = self
+            .load_variables(&plan.key.namespace, references.unwrap_or_default())
+            .await;
+        let input = BuildInput {
+            files: archive,
+            directory,
+            spec: context.object.spec.clone(),
+            variables,
+            strict: self.settings.strict_substitution,
+            owner_labels: apply::owner_labels(&plan.key),
+            deadline: std::time::Instant::now() + timeout,
+        };
+        let Built {
+            objects,
+            digest,
+            encrypted,
+        } = self.run_build(&plan, input).await?;
+        let attempt = Attempt { digest, revision };
+        if let Some(secret) = encrypted {
+            let problem =
+                "is SOPS encrypted, configuring decryption is required for this secret to be reconciled";
+            let elapsed = context.started().elapsed();
+            let history = &mut status::of(&mut context.object).history;
+            status::record(history, &attempt, RECONCILIATION_FAILED, elapsed);
+            let message = format!("{secret} {problem}");
+            return Err(
+                ReconcileError::retry_after(plan.retry_interval, RECONCILIATION_FAILED, message)
+                    .with_object(secret),
+            );
+        }
+        status::note_progress(&mut context.object, "Detecting drift", &attempt.revision, timeout);
+        let vanishing = vanishing_jobs(&objects);
+        let applied = self
+            .apply(context, &plan, &applier, &attempt, objects, is_news)
+            .await?;
+        let (changes, drifted) = (applied.changes, applied.drifted);
+        self.check_health(
+            context,
+            AfterApply {
+                plan,
+                attempt,
+                applier,
+                changes,
+                drifted,
+                vanishing,
+            },
+        )
+        .await
+    }
+
+    /// Builds on a thread that may block, when one of the processors is free.
+    async fn run_build(&self, plan: &Plan, input: BuildInput) -> Result<Built, ReconcileError> {
+        let failed =
+            |message: String| ReconcileError::retry_after(plan.retry_interval, BUILD_FAILED, message);
+        let permit = Arc::clone(&self.builders).acquire_owned().await;
+        let permit = permit.map_err(|error| failed(error.to_string()))?;
+        let built = tokio::task::spawn_blocking(move || {
+            let built = build::build(&input);
+            drop(permit);
+            built
+        });
+        match built.await {
+            Ok(Ok(built)) => Ok(built),
+            Ok(Err(problem)) => {
+                let mut error = failed(problem.to_string()).with_object(plan.source.to_string());
+                error.place.clone_from(&problem.place);
+                error.remedy.clone_from(&problem.remedy);
+                Err(error)
+            }
+            Err(panic) => Err(failed(format!("recovered from kustomize build panic: {panic}"))),
+        }
+    }
+
+    /// Records that everything is as the spec wants it.
+    fn succeed(
+        &self,
+        context: &mut Context<Kustomization>,
+        plan: &Plan,
+        attempt: &Attempt,
+    ) -> Outcome<HealthWait> {
+        let revision = &attempt.revision;
+        let elapsed = context.started().elapsed();
+        let status = status::of(&mut context.object);
+        status.last_applied_revision = Some(revision.name.clone());
+        status.last_applied_origin_revision.clone_from(&revision.origin);
+        status::record(&mut status.history, attempt, RECONCILIATION_SUCCEEDED, elapsed);
+        let message = format!("Applied revision: {}", revision.name);
+        conditions::delete(&mut context.object, STALLED);
+        conditions::mark_true(&mut context.object, READY, RECONCILIATION_SUCCEEDED, message);
+        let message = format!(
+            "Reconciliation finished in {}, next run in {}",
+            GoDuration::from(elapsed),
+            GoDuration::from(plan.interval)
+        );
+        let event = revision
+            .event(Severity::Info, RECONCILIATION_SUCCEEDED, message)
+            .with_metadata(
+                format!("{GROUP}/{}", sluice_api::annotations::event::COMMIT_STATUS),
+                "update",
+            );
+        Outcome::done_with(plan.interval, event)
+    }
+}
+
+#[async_trait]
+impl Reconciler for KustomizationReconciler {
+    type Object = Kustomization;
+    type Wait = HealthWait;
+
+    fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    async fn reconcile(
+        &self,
+        context: &mut Context<Kustomization>,
+    ) -> Result<Outcome<HealthWait>, ReconcileError> {
+        let plan = validate::validate(&context.object, &self.settings)?;
+        let artifact = self.find_artifact(&plan).await?;
+        let revision = Revision::of(&artifact);
+        self.check_dependencies(&plan, &artifact)
+            .await
+            .map_err(|error| revision.annotate(error))?;
+        self.reconcile_revision(context, plan, &artifact)
+            .await
+            .map_err(|error| revision.annotate(error))
+    }
+
+    async fn resume(
+        &self,
+        context: &mut Context<Kustomization>,
+        wait: HealthWait,
+    ) -> Result<Outcome<HealthWait>, ReconcileError> {
+        self.resume_wait(context, wait).await
+    }
+
+    async fn finalize(&self, context: &mut Context<Kustomization>) -> Result<Finalized, ReconcileError> {
+        self.clean_up(context).await
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.notes.forget(key);
+    }
+}
+
+/// The Jobs that are deleted once they are done.
+fn vanishing_jobs(objects: &[Object]) -> Vec<ObjectId> {
+    objects
+        .iter()
+        .filter(|object| {
+            object.kind() == "Job"
+                && object.group() == "batch"
+                && object
+                    .field(&["spec", "ttlSecondsAfterFinished"])
+                    .is_some_and(serde_json::Value::is_i64)
+        })
+        .map(Object::id)
+        .collect()
+}

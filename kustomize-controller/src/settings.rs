@@ -1,0 +1,93 @@
+//! What the flags come to.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use sluice_runtime::RuntimeError;
+use sluice_runtime::flags::FeatureGates;
+
+use crate::Args;
+
+/// The gates and their defaults.
+const GATES: [(&str, bool); 12] = [
+    ("AdditiveCELDependencyCheck", false),
+    ("CacheSecretsAndConfigMaps", false),
+    ("CancelHealthCheckOnNewRevision", false),
+    ("DirectSourceFetch", false),
+    ("DisableConfigWatchers", false),
+    ("DisableFailFastBehavior", false),
+    ("DisableStatusPollerCache", true),
+    ("ExternalArtifact", false),
+    ("GroupChangeLog", false),
+    ("MigrateAPIVersion", false),
+    ("ObjectLevelWorkloadIdentity", false),
+    ("StrictPostBuildSubstitutions", true),
+];
+
+/// The settings of the process.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) concurrent_apply: usize,
+    pub(crate) dependency_interval: Duration,
+    pub(crate) default_service_account: Option<String>,
+    pub(crate) no_cross_namespace_references: bool,
+    pub(crate) override_managers: Vec<String>,
+    pub(crate) custom_stage_kinds: HashSet<(String, String)>,
+    /// Labels of the ConfigMaps and Secrets that are watched; `None` switches that off.
+    pub(crate) watched_configuration: Option<String>,
+    /// The namespace the controllers run in, which is never pruned; empty if it is not known.
+    pub(crate) runtime_namespace: String,
+    pub(crate) strict_substitution: bool,
+    pub(crate) fail_fast: bool,
+    pub(crate) external_artifacts: bool,
+    pub(crate) cancel_waits_on_new_revision: bool,
+    pub(crate) migrate_api_version: bool,
+    pub(crate) group_change_log: bool,
+    pub(crate) direct_source_reads: bool,
+}
+
+impl Settings {
+    /// Reads the flags.
+    ///
+    /// # Errors
+    /// Unknown feature gates, and defaults for identities that the gates do not allow.
+    pub(crate) fn new(args: &Args) -> Result<Self, RuntimeError> {
+        let invalid = |name: &str, message: String| RuntimeError::Configuration {
+            name: name.to_owned(),
+            message,
+        };
+        let gates = FeatureGates::new(&GATES)
+            .apply(&args.common.feature_gates)
+            .map_err(|error| invalid("--feature-gates", error.to_string()))?;
+        let identities = [
+            &args.default_decryption_service_account,
+            &args.default_kubeconfig_service_account,
+        ];
+        if identities.iter().any(|name| !name.is_empty()) && !gates.is_enabled("ObjectLevelWorkloadIdentity")
+        {
+            return Err(invalid(
+                "--default-decryption-service-account",
+                "a default identity needs the feature gate ObjectLevelWorkloadIdentity".to_owned(),
+            ));
+        }
+        let watched = !gates.is_enabled("DisableConfigWatchers");
+        Ok(Self {
+            concurrent_apply: args.concurrent_ssa,
+            dependency_interval: args.requeue_dependency,
+            default_service_account: Some(args.default_service_account.clone())
+                .filter(|name| !name.is_empty()),
+            no_cross_namespace_references: args.no_cross_namespace_refs,
+            override_managers: args.override_manager.clone(),
+            custom_stage_kinds: sluice_apply::parse_group_kinds(&args.custom_apply_stage_kinds),
+            watched_configuration: watched.then(|| args.watch_configs_label_selector.clone()),
+            runtime_namespace: args.common.runtime_namespace.clone(),
+            strict_substitution: gates.is_enabled("StrictPostBuildSubstitutions"),
+            fail_fast: !gates.is_enabled("DisableFailFastBehavior"),
+            external_artifacts: gates.is_enabled("ExternalArtifact"),
+            cancel_waits_on_new_revision: gates.is_enabled("CancelHealthCheckOnNewRevision"),
+            migrate_api_version: gates.is_enabled("MigrateAPIVersion"),
+            group_change_log: gates.is_enabled("GroupChangeLog"),
+            direct_source_reads: gates.is_enabled("DirectSourceFetch"),
+        })
+    }
+}
