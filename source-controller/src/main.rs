@@ -1,2 +1,10 @@
-//! placeholder
-fn main() {}
+//! The source-controller: makes artifacts from Git repositories and serves them.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    source_controller::run()
+}

@@ -1,0 +1,118 @@
+//! Step three: find out which commit the reference points to, and fetch it if it is a new one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sluice_git::{Budget, Checkout, ErrorKind};
+use sluice_vfs::{FileSystem, VirtualPath};
+
+use super::validate::ValidSpec;
+use crate::artifacts::unblock;
+
+/// Why no commit could be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The repository has no commits.
+    #[error("git repository is empty")]
+    Empty,
+    /// Git failed.
+    #[error("failed to checkout and determine revision: {0}")]
+    Git(#[source] sluice_git::Error),
+    /// A directory of `spec.sparseCheckout` is not there.
+    #[error(
+        "failed to sparse checkout directories : sparse checkout dir '{0}' does not exist in repository: lstat {0}: no such file or directory"
+    )]
+    SparseDirectory(String),
+    /// The process is told to end, or the work panicked.
+    #[error("failed to checkout and determine revision: the operation was broken off")]
+    BrokenOff,
+}
+
+impl From<sluice_git::Error> for FetchError {
+    fn from(error: sluice_git::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Empty => Self::Empty,
+            _ => Self::Git(error),
+        }
+    }
+}
+
+/// Sets its flag when it is dropped, so that blocking work ends soon after nobody waits for it any more.
+#[derive(Debug, Clone, Default)]
+pub struct Cancellation(Arc<Guard>);
+
+#[derive(Debug, Default)]
+struct Guard(Arc<AtomicBool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Cancellation {
+    /// The flag that blocking work looks at.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.0.clone()
+    }
+}
+
+/// Runs Git operations for one reconcile.
+#[derive(Debug, Clone)]
+pub struct Fetch {
+    /// The spec.
+    pub spec: Arc<ValidSpec>,
+    /// Where fetched objects may lie.
+    pub scratch: PathBuf,
+    /// The most bytes that one operation may receive.
+    pub transfer_limit: u64,
+    /// Ends operations early.
+    pub cancellation: Cancellation,
+}
+
+impl Fetch {
+    fn budget(&self) -> Budget {
+        Budget::new(self.spec.timeout)
+            .with_transfer_bytes(self.transfer_limit)
+            .with_cancellation(self.cancellation.flag())
+    }
+
+    /// The revision that the reference has now, by listing references alone; `None` where listing cannot tell.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn resolve(&self) -> Result<Option<String>, FetchError> {
+        let (spec, budget) = (self.spec.clone(), self.budget());
+        let resolved = unblock(move || sluice_git::resolve(&spec.remote, &spec.reference, &budget)).await;
+        let revision = resolved.map_err(|_| FetchError::BrokenOff)??;
+        Ok(revision.map(|revision| revision.to_string()))
+    }
+
+    /// Fetches the commit and checks that the sparse directories are in it.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn checkout(&self) -> Result<Checkout, FetchError> {
+        let (spec, budget, scratch) = (self.spec.clone(), self.budget(), self.scratch.clone());
+        let fetched =
+            unblock(move || sluice_git::fetch(&spec.remote, &spec.reference, &scratch, &budget)).await;
+        Ok(fetched.map_err(|_| FetchError::BrokenOff)??)
+    }
+}
+
+/// Checks that each directory to take is there.
+///
+/// # Errors
+/// [`FetchError::SparseDirectory`] names the first that is not.
+pub fn check_sparse(tree: &dyn FileSystem, directories: &[String]) -> Result<(), FetchError> {
+    let missing = directories.iter().find(|directory| {
+        let kind = VirtualPath::parse(directory)
+            .ok()
+            .and_then(|path| tree.kind(&path).ok().flatten());
+        kind.is_none()
+    });
+    missing.map_or(Ok(()), |directory| {
+        Err(FetchError::SparseDirectory(directory.clone()))
+    })
+}

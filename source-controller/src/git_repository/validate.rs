@@ -1,0 +1,417 @@
+//! Step two: turn spec and Secrets into what the further steps work with, asking nobody.
+
+use std::time::Duration;
+
+use sluice_api::meta::{DurationError, GoDuration};
+use sluice_api::source::{GitProvider, GitRepositorySpec};
+use sluice_auth::{AuthError, GitCredentials, HttpCredentials, Proxy, SecretData, keys};
+use sluice_git::{Authentication, ClientCertificate, Reference, Remote, RemoteUrl, Secret, Tls, UrlError};
+use url::Url;
+
+use super::dereference::Secrets;
+
+/// The time for Git operations where the spec says nothing.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What is wrong with a spec and the Secrets that it names.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidationError {
+    /// The address is no URL.
+    #[error("failed to parse url '{url}': {reason}")]
+    Url {
+        /// The address, without credentials.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Credentials are incomplete.
+    #[error("failed to configure authentication options: {0}")]
+    Credentials(#[source] AuthError),
+    /// Credentials contradict each other; Flux finds out only when it connects.
+    #[error("failed to checkout and determine revision: {0}")]
+    ConflictingCredentials(#[source] AuthError),
+    /// Provider github without a Secret.
+    #[error("secretRef with github app data must be specified when provider is set to github")]
+    AppWithoutSecret,
+    /// Provider github with a Secret that describes no GitHub App.
+    #[error("secretRef with github app data must be specified when provider is set to github")]
+    SecretWithoutApp,
+    /// A GitHub App in the Secret, and another provider.
+    #[error("secretRef '{0}' has github app data but provider is not set to github")]
+    AppWithoutProvider(String),
+    /// An identity of its own is asked for and the gate is closed.
+    #[error(
+        "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
+    )]
+    IdentityDisabled,
+    /// Something that this version does not do. Nothing is fetched rather than something else than asked.
+    #[error("{field}: {what} is not supported yet: {remedy}")]
+    Unsupported {
+        /// The field that asks for it.
+        field: &'static str,
+        /// What it asks for.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A length of time that cannot be used.
+    #[error("{field}: {reason}")]
+    Duration {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: DurationError,
+    },
+}
+
+/// A spec that makes sense, with its Secrets worked in.
+#[derive(Debug, Clone)]
+pub struct ValidSpec {
+    /// Where and how to reach the repository.
+    pub remote: Remote,
+    /// What to follow.
+    pub reference: Reference,
+    /// How long one Git operation may take.
+    pub timeout: Duration,
+    /// Time to the next look, before jitter.
+    pub interval: Duration,
+    /// The directories to take, without a leading `./`; empty for all.
+    pub sparse: Vec<String>,
+}
+
+/// Checks a spec with its Secrets.
+///
+/// # Errors
+/// See [`ValidationError`]. The order of the checks is Flux's.
+pub fn validate(
+    namespace: &str,
+    spec: &GitRepositorySpec,
+    secrets: &Secrets,
+    object_level_identity: bool,
+) -> Result<ValidSpec, ValidationError> {
+    let url = Url::parse(&spec.url).map_err(|error| ValidationError::Url {
+        url: without_credentials(&spec.url),
+        reason: error.to_string(),
+    })?;
+    let credentials =
+        GitCredentials::new(&url, secrets.credentials.as_ref()).map_err(|error| match error {
+            AuthError::BasicAndBearer => ValidationError::ConflictingCredentials(error),
+            error => ValidationError::Credentials(error),
+        })?;
+    check_provider(
+        namespace,
+        spec,
+        secrets.credentials.as_ref(),
+        object_level_identity,
+    )?;
+    check_supported(spec)?;
+    Ok(ValidSpec {
+        remote: remote(&spec.url, credentials, secrets.proxy.as_ref())?,
+        reference: reference(spec),
+        timeout: duration("spec.timeout", spec.timeout.as_ref())?.unwrap_or(DEFAULT_TIMEOUT),
+        interval: duration("spec.interval", Some(&spec.interval))?.unwrap_or_default(),
+        sparse: spec
+            .sparse_checkout
+            .iter()
+            .map(|directory| directory.strip_prefix("./").unwrap_or(directory).to_owned())
+            .collect(),
+    })
+}
+
+fn check_provider(
+    namespace: &str,
+    spec: &GitRepositorySpec,
+    secret: Option<&SecretData>,
+    object_level_identity: bool,
+) -> Result<(), ValidationError> {
+    const REMEDY: &str =
+        "use credentials in spec.secretRef, or reconcile this object with Flux's source-controller";
+    let unsupported = |what| {
+        Err(ValidationError::Unsupported {
+            field: "spec.provider",
+            what,
+            remedy: REMEDY,
+        })
+    };
+    match spec.provider {
+        Some(GitProvider::Azure | GitProvider::Aws)
+            if spec.service_account_name.is_some() && !object_level_identity =>
+        {
+            Err(ValidationError::IdentityDisabled)
+        }
+        Some(GitProvider::Azure) => unsupported("provider azure"),
+        Some(GitProvider::Aws) => unsupported("provider aws"),
+        Some(GitProvider::GitHub) => match secret {
+            None => Err(ValidationError::AppWithoutSecret),
+            Some(secret) => match secret.github_app() {
+                Ok(_) => unsupported("provider github"),
+                Err(error) if error.is_key_not_found() => Err(ValidationError::SecretWithoutApp),
+                Err(error) => Err(ValidationError::Credentials(error)),
+            },
+        },
+        _ => match secret.filter(|secret| secret.get(keys::GITHUB_APP_ID).is_some_and(|id| !id.is_empty())) {
+            Some(secret) => Err(ValidationError::AppWithoutProvider(format!(
+                "{namespace}/{}",
+                secret.name().name
+            ))),
+            None => Ok(()),
+        },
+    }
+}
+
+fn check_supported(spec: &GitRepositorySpec) -> Result<(), ValidationError> {
+    if spec.verify.is_some() {
+        return Err(ValidationError::Unsupported {
+            field: "spec.verify",
+            what: "verification of signatures",
+            remedy: "nothing is fetched unverified; remove the field, or reconcile this object with Flux's source-controller",
+        });
+    }
+    if spec.recurse_submodules {
+        return Err(ValidationError::Unsupported {
+            field: "spec.recurseSubmodules",
+            what: "fetching submodules",
+            remedy: "include the other repositories through spec.include",
+        });
+    }
+    Ok(())
+}
+
+fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Result<Remote, ValidationError> {
+    let invalid = |error: UrlError| ValidationError::Url {
+        url: without_credentials(url),
+        reason: error.to_string(),
+    };
+    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(invalid)?);
+    let GitCredentials::Http {
+        credentials,
+        authorities,
+        client,
+    } = credentials
+    else {
+        return Err(ValidationError::Unsupported {
+            field: "spec.url",
+            what: "SSH",
+            remedy: "use the repository's https:// address",
+        });
+    };
+    let secret = |bytes: &sluice_auth::SecretBytes| Secret::new(bytes.expose());
+    remote.authentication = match credentials {
+        HttpCredentials::Anonymous => Authentication::None,
+        HttpCredentials::Basic(basic) => Authentication::Basic {
+            username: basic.username,
+            password: secret(&basic.password),
+        },
+        HttpCredentials::Bearer(token) => Authentication::Bearer(secret(&token)),
+    };
+    remote.tls = Tls {
+        certificate_authorities: authorities,
+        client_certificate: client.map(|client| ClientCertificate {
+            key: secret(&client.private_key),
+            certificate: client.chain,
+        }),
+    };
+    remote.proxy = proxy.map(|proxy| sluice_git::Proxy {
+        address: proxy.url.to_string(),
+        username: proxy
+            .credentials
+            .as_ref()
+            .map(|credentials| credentials.username.clone()),
+        password: proxy
+            .credentials
+            .as_ref()
+            .map(|credentials| secret(&credentials.password)),
+    });
+    Ok(remote)
+}
+
+fn reference(spec: &GitRepositorySpec) -> Reference {
+    let Some(wanted) = &spec.reference else {
+        return Reference::default();
+    };
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    Reference {
+        branch: text(&wanted.branch),
+        tag: text(&wanted.tag),
+        semver: text(&wanted.semver),
+        name: text(&wanted.name),
+        commit: text(&wanted.commit),
+    }
+}
+
+fn duration(field: &'static str, value: Option<&GoDuration>) -> Result<Option<Duration>, ValidationError> {
+    value
+        .map(GoDuration::to_std)
+        .transpose()
+        .map_err(|reason| ValidationError::Duration { field, reason })
+}
+
+/// An address for a message: what could be a password is left out even where the text is no URL.
+fn without_credentials(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => match rest.rsplit_once('@') {
+            Some((_, host)) => format!("{scheme}://{host}"),
+            None => url.to_owned(),
+        },
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(yaml: serde_json::Value) -> GitRepositorySpec {
+        let mut whole = serde_json::json!({"url": "https://example.com/r.git", "interval": "1m"});
+        whole
+            .as_object_mut()
+            .unwrap()
+            .extend(yaml.as_object().unwrap().clone());
+        serde_json::from_value(whole).unwrap()
+    }
+
+    fn secrets(data: &[(&str, &str)]) -> Secrets {
+        let credentials = SecretData::new("apps", "login", data.iter().map(|(key, value)| (*key, *value)));
+        Secrets {
+            credentials: Some(credentials),
+            proxy: None,
+        }
+    }
+
+    fn message(spec: &GitRepositorySpec, secrets: &Secrets) -> String {
+        let error = validate("apps", spec, secrets, false).unwrap_err();
+        let converted = sluice_runtime::ReconcileError::from(error);
+        format!("{:?} {} {}", converted.class, converted.reason, converted.message)
+    }
+
+    #[test]
+    fn specs_that_make_no_sense_are_named_with_class_and_reason() {
+        let app = [
+            ("githubAppID", "1"),
+            ("githubAppPrivateKey", "k"),
+            ("githubAppInstallationID", "2"),
+        ];
+        let none = Secrets::default();
+        let cases = [
+            (
+                spec(serde_json::json!({"url": "https://u:hunter2@exa mple/r"})),
+                none.clone(),
+                "Stalled URLInvalid failed to parse url 'https://exa mple/r': invalid international domain name",
+            ),
+            (
+                spec(serde_json::json!({"provider": "github"})),
+                none.clone(),
+                "Stalled InvalidProviderConfiguration secretRef with github app data must be specified when provider is set to github",
+            ),
+            (
+                spec(serde_json::json!({"provider": "github"})),
+                secrets(&[("username", "u"), ("password", "p")]),
+                "Backoff InvalidProviderConfiguration secretRef with github app data must be specified when provider is set to github",
+            ),
+            (
+                spec(serde_json::json!({})),
+                secrets(&app),
+                "Backoff InvalidProviderConfiguration secretRef 'apps/login' has github app data but provider is not set to github",
+            ),
+            (
+                spec(serde_json::json!({"provider": "aws", "serviceAccountName": "sa"})),
+                none.clone(),
+                "Stalled FeatureGateDisabled to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
+            ),
+            (
+                spec(serde_json::json!({})),
+                secrets(&[("password", "p")]),
+                "Backoff AuthenticationFailed failed to configure authentication options: invalid 'https' auth option: 'password' requires 'username' to be set",
+            ),
+            (
+                spec(serde_json::json!({"url": "https://a:b@example.com/r"})),
+                secrets(&[("bearerToken", "t")]),
+                "Backoff GitOperationFailed failed to checkout and determine revision: basic auth and bearer token cannot be set at the same time",
+            ),
+            (
+                spec(serde_json::json!({"url": "ssh://git@example.com/r"})),
+                none.clone(),
+                "Backoff AuthenticationFailed failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required",
+            ),
+        ];
+        for (spec, secrets, expected) in cases {
+            assert_eq!(message(&spec, &secrets), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_supported_stalls_with_a_way_out() {
+        let ssh = secrets(&[("identity", "k"), ("known_hosts", "h")]);
+        let app = secrets(&[
+            ("githubAppID", "1"),
+            ("githubAppPrivateKey", "k"),
+            ("githubAppInstallationID", "2"),
+        ]);
+        let verify = serde_json::json!({"verify": {"mode": "HEAD", "secretRef": {"name": "keys"}}});
+        let cases = [
+            (spec(verify), Secrets::default(), "spec.verify"),
+            (
+                spec(serde_json::json!({"recurseSubmodules": true})),
+                Secrets::default(),
+                "spec.recurseSubmodules",
+            ),
+            (
+                spec(serde_json::json!({"url": "ssh://git@example.com/r"})),
+                ssh,
+                "spec.url",
+            ),
+            (
+                spec(serde_json::json!({"provider": "azure"})),
+                Secrets::default(),
+                "spec.provider",
+            ),
+            (
+                spec(serde_json::json!({"provider": "github"})),
+                app,
+                "spec.provider",
+            ),
+        ];
+        for (spec, secrets, field) in cases {
+            let message = message(&spec, &secrets);
+            assert!(
+                message.starts_with(&format!("Stalled UnsupportedFeature {field}: ")),
+                "{message}"
+            );
+            assert!(message.contains("is not supported yet: "), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_sound_spec_keeps_its_reference_and_trims_sparse_directories() {
+        let spec = spec(serde_json::json!({
+            "ref": {"branch": "main", "tag": "v1"},
+            "sparseCheckout": ["./apps", "base"],
+            "timeout": "10s",
+        }));
+        let valid = validate(
+            "apps",
+            &spec,
+            &secrets(&[("username", "u"), ("password", "p")]),
+            false,
+        )
+        .unwrap();
+        assert_eq!(
+            valid.reference,
+            Reference {
+                branch: "main".into(),
+                tag: "v1".into(),
+                ..Reference::default()
+            }
+        );
+        assert_eq!(valid.sparse, ["apps", "base"]);
+        assert_eq!(
+            (valid.timeout, valid.interval),
+            (Duration::from_secs(10), Duration::from_secs(60))
+        );
+        assert!(matches!(
+            valid.remote.authentication,
+            Authentication::Basic { .. }
+        ));
+        assert!(!format!("{valid:?}").contains("\"p\""));
+    }
+}
