@@ -163,6 +163,7 @@ impl<'a> Merger<'a> {
             if !self.only_target(value, child)? {
                 gone.push(name.to_owned());
             }
+            tree::quote_ambiguous(value);
         }
         for name in gone {
             fields.remove(&name);
@@ -218,6 +219,7 @@ impl<'a> Merger<'a> {
             if !self.settle(value, child).map_err(|problem| below(name, &problem))? || tree::is_null(value) {
                 gone.push(name.to_owned());
             }
+            tree::quote_ambiguous(value);
         }
         for name in gone {
             fields.remove(&name);
@@ -275,6 +277,7 @@ fn put(fields: &mut Mapping, mut key: Node, name: &str, merged: Merged) -> Outco
             }
             None => {
                 key.tag = None;
+                tree::quote_ambiguous(&mut node);
                 fields.push(key, node);
             }
         },

@@ -48,9 +48,23 @@ pub(crate) fn scalar(text: impl Into<String>, tag: &str, style: Style) -> Node {
     node
 }
 
-/// A string, whatever it looks like.
+/// A string, whatever it looks like: quoted where YAML 1.1 would read something else.
 pub(crate) fn string(text: impl Into<String>) -> Node {
-    scalar(text, STRING, Style::Plain)
+    let mut node = scalar(text, STRING, Style::Plain);
+    quote_ambiguous(&mut node);
+    node
+}
+
+/// Quotes a plain string that YAML 1.1 would read as something else, as kyaml does whenever it sets a field.
+pub(crate) fn quote_ambiguous(node: &mut Node) {
+    if let Content::Scalar(text) = &node.content
+        && node.style == Style::Plain
+        && tag_of(node) == STRING
+        && !reads_as_string_in_yaml_1_1(text)
+    {
+        node.style = Style::DoubleQuoted;
+        node.tag = None;
+    }
 }
 
 /// A scalar whose type follows from its text, as kyaml makes for names.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod tape;
+
 use std::path::{Path, PathBuf};
 
 use sluice_vfs::{MemoryFileSystem, VirtualPath};
