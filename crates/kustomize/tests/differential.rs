@@ -34,9 +34,14 @@ fn run_real(kustomize: &Path, files: &Files, root: &str) -> Result<String, Strin
 }
 
 fn run_ours(files: &Files, root: &str) -> Result<String, String> {
-    let pairs = files.iter().map(|(path, contents)| (path.clone(), contents.clone().into_bytes()));
+    let pairs = files
+        .iter()
+        .map(|(path, contents)| (path.clone(), contents.clone().into_bytes()));
     let tree = MemoryFileSystem::from_files(pairs).unwrap();
-    let options = BuildOptions { reorder: Reorder::None, ..BuildOptions::default() };
+    let options = BuildOptions {
+        reorder: Reorder::None,
+        ..BuildOptions::default()
+    };
     build(&tree, &VirtualPath::parse(root).unwrap(), &options)
         .and_then(|build| build.to_yaml())
         .map_err(|error| error.to_string())
@@ -67,20 +72,40 @@ fn compare(kustomize: &Path, bytes: &[u8], built: &Cell<u32>) -> Result<(), Test
         (Ok(_), Err(error)) => format!("ours fails: {error}"),
         (Err(error), Ok(_)) => format!("only kustomize fails: {error}"),
     };
-    Err(TestCaseError::fail(format!("root {root}\n{}\n{problem}", show(&files))))
+    Err(TestCaseError::fail(format!(
+        "root {root}\n{}\n{problem}",
+        show(&files)
+    )))
 }
 
 #[test]
 fn random_kustomizations_build_as_kustomize_builds_them() {
-    let Some(kustomize) = support::tool("kustomize") else { return };
-    let cases = std::env::var("SLUICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(48);
-    let config = Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
+    let Some(kustomize) = support::tool("kustomize") else {
+        return;
+    };
+    let cases = std::env::var("SLUICE_FUZZ_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(48);
+    let config = Config {
+        cases,
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let built = Cell::new(0);
-    let result = TestRunner::new(config)
-        .run(&proptest::collection::vec(any::<u8>(), 20..500), |bytes| compare(&kustomize, &bytes, &built));
-    eprintln!("{} of {cases} kustomizations build, the others fail in both", built.get());
+    let result = TestRunner::new(config).run(&proptest::collection::vec(any::<u8>(), 20..500), |bytes| {
+        compare(&kustomize, &bytes, &built)
+    });
+    eprintln!(
+        "{} of {cases} kustomizations build, the others fail in both",
+        built.get()
+    );
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(built.get() * 5 > cases, "too few of the random kustomizations build to mean anything");
+    assert!(
+        built.get() * 5 > cases,
+        "too few of the random kustomizations build to mean anything"
+    );
 }
