@@ -1,5 +1,11 @@
 //! Random kustomizations, built by the engine and by the real kustomize 5.8.1: both print the same, or both
 //! fail. `SLUICE_FUZZ_CASES` sets how many.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail and report this way"
+)]
 
 mod support;
 

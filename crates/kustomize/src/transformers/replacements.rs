@@ -203,9 +203,9 @@ fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) 
             })
         };
         if shows_annotations(&steps) {
-            resource.with_visible_state(write)?
+            resource.with_visible_state(write)?;
         } else {
-            write(resource.node_mut())?
+            write(resource.node_mut())?;
         }
         resource.settle_shares();
     }

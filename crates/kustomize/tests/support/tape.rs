@@ -577,10 +577,8 @@ impl<'a> Tape<'a> {
         for _ in 0..=self.next(6) {
             let kind = self.pick(&KINDS);
             let name = self.name();
-            if !objects.contains_key(&(kind, name)) {
-                let object = self.object(kind, name);
-                objects.insert((kind, name), object);
-            }
+            let object = self.object(kind, name);
+            objects.entry((kind, name)).or_insert(object);
         }
         self.objects = objects.keys().copied().collect();
         let text: Vec<String> = objects.into_values().collect();
