@@ -115,3 +115,30 @@ fn random_kustomizations_build_as_kustomize_builds_them() {
         "too few of the random kustomizations build to mean anything"
     );
 }
+
+#[test]
+fn a_patch_that_gives_two_objects_one_name_is_an_error() {
+    let objects = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+    let kustomization = "resources: [all.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"c\"}]'\n";
+    let files = Files::from([
+        ("all.yaml".to_owned(), objects.to_owned()),
+        ("kustomization.yaml".to_owned(), kustomization.to_owned()),
+    ]);
+    let error = run_ours(&files, "").unwrap_err();
+    assert!(error.contains("comes twice"), "{error}");
+}
+
+#[test]
+fn labels_set_together_change_together() {
+    // kustomize puts one node into all fields that it makes, so a patch of one changes the others.
+    let base = "resources: [all.yaml]\nlabels: [{pairs: {l: a}, includeSelectors: true}]\n";
+    let object = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n";
+    let overlay = "resources: [../base]\nlabels: [{pairs: {l: b}}]\n";
+    let files = Files::from([
+        ("base/all.yaml".to_owned(), object.to_owned()),
+        ("base/kustomization.yaml".to_owned(), base.to_owned()),
+        ("overlay/kustomization.yaml".to_owned(), overlay.to_owned()),
+    ]);
+    let output = run_ours(&files, "overlay").unwrap();
+    assert_eq!(output.matches("l: b").count(), 3, "{output}");
+}

@@ -89,6 +89,8 @@ impl<'a, 's> Target<'a, 's> {
                 .warn(format!("the variable {unused:?} is used nowhere"));
         }
         drop_local(&mut map)?;
+        // kustomize panics on objects that patches have made the same.
+        map.check_unique(&schema)?;
         Ok(map)
     }
 
