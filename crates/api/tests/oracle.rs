@@ -1,43 +1,25 @@
 //! The generated definitions against those that Flux ships (`$SLUICE_ORACLE/crds`).
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests fail and report this way"
+)]
+
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use sluice_api::crd;
-use sluice_goyaml::{Flavour, Limits, parse_json};
+use sluice_testbed::tools;
 
 /// Written by the tool that generated Flux's files, which did not generate ours.
 const GENERATOR_MARK: &str = "controller-gen.kubebuilder.io/version";
-
-/// Where the oracle's definitions are, or None when they are absent and may be.
-fn oracle() -> Option<PathBuf> {
-    let root = env::var_os("SLUICE_ORACLE").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/oracle"),
-        PathBuf::from,
-    );
-    let directory = root.join("crds");
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    assert!(
-        env::var("SLUICE_REQUIRE").as_deref() != Ok("1"),
-        "{} does not exist; set SLUICE_ORACLE",
-        directory.display()
-    );
-    eprintln!(
-        "SKIPPED: {} does not exist; set SLUICE_ORACLE",
-        directory.display()
-    );
-    None
-}
-
-fn read_yaml(path: &Path) -> Value {
-    let text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    parse_json(&text, Flavour::Sigs, Limits::default())
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// Takes out what may differ: descriptions of schemas (a property may still be called so), and the mark of the
 /// generator.
@@ -58,6 +40,10 @@ fn comparable(mut definition: Value) -> Value {
         strip_descriptions(&mut version["schema"]["openAPIV3Schema"]);
     }
     definition
+}
+
+fn read_document(path: &Path) -> Value {
+    common::read_yaml(path).remove(0)
 }
 
 fn strip_descriptions(schema: &mut Value) {
@@ -104,7 +90,9 @@ fn differences(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>
 /// rules and subresources are Flux's.
 #[test]
 fn definitions_equal_those_of_flux_apart_from_descriptions() {
-    let Some(directory) = oracle() else { return };
+    let Some(directory) = tools::require_or_skip(tools::oracle_data("crds")) else {
+        return;
+    };
     let ours: BTreeMap<String, Value> = crd::definitions()
         .into_iter()
         .map(|definition| (definition.file_name, comparable(definition.object)))
@@ -115,7 +103,7 @@ fn definitions_equal_those_of_flux_apart_from_descriptions() {
         .map(|path| {
             (
                 path.file_name().unwrap().to_string_lossy().into_owned(),
-                comparable(read_yaml(&path)),
+                comparable(read_document(&path)),
             )
         })
         .collect();
@@ -163,9 +151,9 @@ fn the_files_in_config_are_up_to_date() {
             "{} is old: run make generate",
             path.display()
         );
-        assert_eq!(read_yaml(&path), definition.object);
+        assert_eq!(read_document(&path), definition.object);
     }
-    let listed = read_yaml(&directory.join("kustomization.yaml"));
+    let listed = read_document(&directory.join("kustomization.yaml"));
     let names: Vec<_> = definitions
         .iter()
         .map(|definition| Value::from(definition.file_name.as_str()))

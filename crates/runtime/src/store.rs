@@ -306,6 +306,3 @@ fn strip<K: Watched>(mut object: K) -> K {
     object.meta_mut().managed_fields = None;
     object
 }
-
-#[cfg(test)]
-mod tests;

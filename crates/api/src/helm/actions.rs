@@ -279,7 +279,7 @@ pub struct Test {
     /// Whether to run tests after an install or upgrade.
     #[serde(default, skip_serializing_if = "omit::is_false")]
     pub enable: bool,
-    /// Which tests to run; all when not given. No filters differ from an empty list only in the object.
+    /// Which tests to run; all when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filters: Option<Vec<TestFilter>>,
     /// Whether failed tests leave the release a success.

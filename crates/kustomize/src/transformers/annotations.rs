@@ -4,7 +4,7 @@ use super::Spec;
 use crate::error::Result;
 use crate::field_specs::FieldSpec;
 use crate::resource_map::ResourceMap;
-use crate::tree::{Create, Shares};
+use crate::tree::{self, Create};
 
 /// Sets labels.
 #[derive(Debug, Clone, Default)]
@@ -39,18 +39,13 @@ fn set_all(map: &mut ResourceMap, values: &BTreeMap<String, String>, fields: &[F
     let specs = Spec::all(fields);
     for resource in map.contents_mut() {
         let gvk = resource.gvk();
-        if !specs.iter().any(|spec| spec.field.selects(&gvk)) {
-            continue;
-        }
-        for (key, value) in values {
-            let group = resource.start_share(value);
-            for spec in &specs {
+        for spec in specs.iter().filter(|spec| spec.field.selects(&gvk)) {
+            for (key, value) in values {
                 spec.apply(resource, &gvk, Create::Mapping, &mut |node| {
-                    Shares::set_field(node, key, value, group)
+                    tree::set_field(node, key, tree::string(value.as_str()))
                 })?;
             }
         }
-        resource.settle_shares();
     }
     Ok(())
 }

@@ -5,8 +5,6 @@
 
 mod kubernetes;
 mod recorder;
-#[cfg(test)]
-mod tests;
 mod webhook;
 
 use std::collections::BTreeMap;
