@@ -48,7 +48,10 @@ pub fn build(files: &dyn FileSystem, root: &VirtualPath, options: &BuildOptions<
     let mut resources = target.build()?;
     let kustomization = target.kustomization();
     let schema = schema.get();
-    let default = SortOptions { order: "legacy".to_owned(), legacy_sort_options: None };
+    let default = SortOptions {
+        order: "legacy".to_owned(),
+        legacy_sort_options: None,
+    };
     match &kustomization.sort_options {
         Some(own) => sort(&mut resources, own, &schema)?,
         None if options.reorder == Reorder::Legacy => sort(&mut resources, &default, &schema)?,
@@ -57,11 +60,19 @@ pub fn build(files: &dyn FileSystem, root: &VirtualPath, options: &BuildOptions<
     let asks_for = |option: &str| kustomization.build_metadata.iter().any(|entry| entry == option);
     if options.managed_by_label || asks_for("managedByLabel") {
         let labels = BTreeMap::from([(MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned())]);
-        Labels { labels, fields: vec![FieldSpec::of_all("metadata/labels", true)] }.apply(&mut resources)?;
+        Labels {
+            labels,
+            fields: vec![FieldSpec::of_all("metadata/labels", true)],
+        }
+        .apply(&mut resources)?;
     }
     let (origins, transformations) = (asks_for("originAnnotations"), asks_for("transformerAnnotations"));
     for resource in resources.contents_mut() {
         resource.finish(origins, transformations)?;
     }
-    Ok(Build { resources, warnings: session.warnings.take(), remote: session.remote.get() })
+    Ok(Build {
+        resources,
+        warnings: session.warnings.take(),
+        remote: session.remote.get(),
+    })
 }

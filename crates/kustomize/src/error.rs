@@ -152,7 +152,11 @@ impl Error {
     }
 
     pub(crate) fn from_yaml(error: &sluice_goyaml::Error) -> Self {
-        let kind = if error.kind() == sluice_goyaml::ErrorKind::Limit { ErrorKind::Limit } else { ErrorKind::Yaml };
+        let kind = if error.kind() == sluice_goyaml::ErrorKind::Limit {
+            ErrorKind::Limit
+        } else {
+            ErrorKind::Yaml
+        };
         Self::new(kind, error.problem()).at_line(error.line().unwrap_or(0))
     }
 }

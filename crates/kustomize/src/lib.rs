@@ -39,6 +39,10 @@ pub(crate) use kustomization::is_false as kustomization_is_false;
 ///
 /// # Errors
 /// What is not YAML and what is no object, with `file` and line.
-pub fn parse_objects(text: &[u8], file: &str, limits: &sluice_goyaml::Limits) -> Result<Vec<sluice_goyaml::Node>, Error> {
+pub fn parse_objects(
+    text: &[u8],
+    file: &str,
+    limits: &sluice_goyaml::Limits,
+) -> Result<Vec<sluice_goyaml::Node>, Error> {
     resource::parse_objects(text, file, limits)
 }

@@ -1,5 +1,11 @@
 //! The recorded builds of kustomize 5.8.1. Case names in `known_failures.txt` are allowed to differ; one that
 //! passes must be taken off the list.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail and report this way"
+)]
 
 mod support;
 
@@ -24,13 +30,20 @@ fn expected(case: &Path) -> Expected {
             let pod = std::fs::read(case.join("p.yaml")).unwrap();
             let limits = sluice_goyaml::Limits::default();
             let nodes = sluice_kustomize::parse_objects(&pod, "p.yaml", &limits).unwrap();
-            Expected::Output(sluice_goyaml::write_sigs_node(&nodes[0], sluice_goyaml::Flavour::Kyaml).unwrap())
+            Expected::Output(
+                sluice_goyaml::write_sigs_node(&nodes[0], sluice_goyaml::Flavour::Kyaml).unwrap(),
+            )
         }
     }
 }
 
 /// Builds and compares; the error is the report.
-fn check(directory: &Path, root: &str, options: &BuildOptions<'_>, expected: &Expected) -> Result<(), String> {
+fn check(
+    directory: &Path,
+    root: &str,
+    options: &BuildOptions<'_>,
+    expected: &Expected,
+) -> Result<(), String> {
     let files = support::read_tree(directory);
     let root = VirtualPath::parse(root).map_err(|error| error.to_string())?;
     let outcome = build(&files, &root, options).and_then(|build| build.to_yaml());
@@ -76,15 +89,24 @@ fn report(corpus: &str, outcomes: Vec<(String, Result<(), String>)>) {
 
 #[test]
 fn builds_equal_the_recorded_ones() {
-    let Some(corpus) = support::corpus("kustomize") else { return };
+    let Some(corpus) = support::corpus("kustomize") else {
+        return;
+    };
     let mut outcomes = Vec::new();
     for (name, case) in support::cases(&corpus) {
         let meta = std::fs::read_to_string(case.join("meta")).unwrap();
         let setting = |key: &str| {
-            meta.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or_default().to_owned()
+            meta.lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+                .unwrap_or_default()
+                .to_owned()
         };
         let options = BuildOptions {
-            reorder: if setting("reorder") == "none" { Reorder::None } else { Reorder::Legacy },
+            reorder: if setting("reorder") == "none" {
+                Reorder::None
+            } else {
+                Reorder::Legacy
+            },
             load_restrictions: if setting("load") == "LoadRestrictionsNone" {
                 LoadRestrictions::None
             } else {
@@ -93,19 +115,35 @@ fn builds_equal_the_recorded_ones() {
             managed_by_label: setting("managedby") == "true",
             ..BuildOptions::default()
         };
-        outcomes.push((name, check(&case.join("in"), &setting("path"), &options, &expected(&case))));
+        outcomes.push((
+            name,
+            check(&case.join("in"), &setting("path"), &options, &expected(&case)),
+        ));
     }
     report("kustomize", outcomes);
 }
 
 #[test]
 fn builds_of_public_bug_reports_equal_the_recorded_ones() {
-    let Some(corpus) = support::corpus("bugs-kustomize") else { return };
-    let options = BuildOptions { load_restrictions: LoadRestrictions::None, ..BuildOptions::default() };
+    let Some(corpus) = support::corpus("bugs-kustomize") else {
+        return;
+    };
+    let options = BuildOptions {
+        load_restrictions: LoadRestrictions::None,
+        ..BuildOptions::default()
+    };
     let mut outcomes = Vec::new();
     for (name, case) in support::cases(&corpus) {
-        let (directory, root) = if case.join("in").is_dir() { (case.join("in"), "") } else { (case.clone(), "") };
-        let root = if directory.join("kustomization.yaml").is_file() { root } else { "overlay" };
+        let (directory, root) = if case.join("in").is_dir() {
+            (case.join("in"), "")
+        } else {
+            (case.clone(), "")
+        };
+        let root = if directory.join("kustomization.yaml").is_file() {
+            root
+        } else {
+            "overlay"
+        };
         outcomes.push((name, check(&directory, root, &options, &expected(&case))));
     }
     report("bugs-kustomize", outcomes);

@@ -1,5 +1,11 @@
 //! Random kustomizations, built by the engine and by the real kustomize 5.8.1: both print the same, or both
 //! fail. `SLUICE_FUZZ_CASES` sets how many.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail and report this way"
+)]
 
 mod support;
 
@@ -34,9 +40,14 @@ fn run_real(kustomize: &Path, files: &Files, root: &str) -> Result<String, Strin
 }
 
 fn run_ours(files: &Files, root: &str) -> Result<String, String> {
-    let pairs = files.iter().map(|(path, contents)| (path.clone(), contents.clone().into_bytes()));
+    let pairs = files
+        .iter()
+        .map(|(path, contents)| (path.clone(), contents.clone().into_bytes()));
     let tree = MemoryFileSystem::from_files(pairs).unwrap();
-    let options = BuildOptions { reorder: Reorder::None, ..BuildOptions::default() };
+    let options = BuildOptions {
+        reorder: Reorder::None,
+        ..BuildOptions::default()
+    };
     build(&tree, &VirtualPath::parse(root).unwrap(), &options)
         .and_then(|build| build.to_yaml())
         .map_err(|error| error.to_string())
@@ -67,20 +78,67 @@ fn compare(kustomize: &Path, bytes: &[u8], built: &Cell<u32>) -> Result<(), Test
         (Ok(_), Err(error)) => format!("ours fails: {error}"),
         (Err(error), Ok(_)) => format!("only kustomize fails: {error}"),
     };
-    Err(TestCaseError::fail(format!("root {root}\n{}\n{problem}", show(&files))))
+    Err(TestCaseError::fail(format!(
+        "root {root}\n{}\n{problem}",
+        show(&files)
+    )))
 }
 
 #[test]
 fn random_kustomizations_build_as_kustomize_builds_them() {
-    let Some(kustomize) = support::tool("kustomize") else { return };
-    let cases = std::env::var("SLUICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(48);
-    let config = Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
+    let Some(kustomize) = support::tool("kustomize") else {
+        return;
+    };
+    let cases = std::env::var("SLUICE_FUZZ_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(48);
+    let config = Config {
+        cases,
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let built = Cell::new(0);
-    let result = TestRunner::new(config)
-        .run(&proptest::collection::vec(any::<u8>(), 20..500), |bytes| compare(&kustomize, &bytes, &built));
-    eprintln!("{} of {cases} kustomizations build, the others fail in both", built.get());
+    let result = TestRunner::new(config).run(&proptest::collection::vec(any::<u8>(), 20..500), |bytes| {
+        compare(&kustomize, &bytes, &built)
+    });
+    eprintln!(
+        "{} of {cases} kustomizations build, the others fail in both",
+        built.get()
+    );
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(built.get() * 5 > cases, "too few of the random kustomizations build to mean anything");
+    assert!(
+        built.get() * 5 > cases,
+        "too few of the random kustomizations build to mean anything"
+    );
+}
+
+#[test]
+fn a_patch_that_gives_two_objects_one_name_is_an_error() {
+    let objects = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+    let kustomization = "resources: [all.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"c\"}]'\n";
+    let files = Files::from([
+        ("all.yaml".to_owned(), objects.to_owned()),
+        ("kustomization.yaml".to_owned(), kustomization.to_owned()),
+    ]);
+    let error = run_ours(&files, "").unwrap_err();
+    assert!(error.contains("comes twice"), "{error}");
+}
+
+#[test]
+fn labels_set_together_change_together() {
+    // kustomize puts one node into all fields that it makes, so a patch of one changes the others.
+    let base = "resources: [all.yaml]\nlabels: [{pairs: {l: a}, includeSelectors: true}]\n";
+    let object = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n";
+    let overlay = "resources: [../base]\nlabels: [{pairs: {l: b}}]\n";
+    let files = Files::from([
+        ("base/all.yaml".to_owned(), object.to_owned()),
+        ("base/kustomization.yaml".to_owned(), base.to_owned()),
+        ("overlay/kustomization.yaml".to_owned(), overlay.to_owned()),
+    ]);
+    let output = run_ours(&files, "overlay").unwrap();
+    assert_eq!(output.matches("l: b").count(), 3, "{output}");
 }

@@ -149,3 +149,105 @@ fn cut(mut message: String) -> String {
     }
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::Reconciled;
+    use sluice_api::meta::Timestamp;
+    use sluice_api::source::GitRepository;
+
+    use super::*;
+
+    fn object(generation: i64) -> GitRepository {
+        let mut object = GitRepository::default();
+        object.metadata.generation = Some(generation);
+        object
+    }
+
+    fn age(object: &mut GitRepository) {
+        for condition in object.conditions_mut() {
+            condition.last_transition_time = Timestamp::default();
+        }
+    }
+
+    #[test]
+    fn every_condition_has_the_objects_generation() {
+        // COM-009
+        let mut object = object(3);
+        mark_false(&mut object, READY, "Failed", "no");
+        let ready = get(&object, READY).unwrap();
+        assert_eq!(
+            (
+                ready.observed_generation,
+                ready.reason.as_str(),
+                ready.message.as_str()
+            ),
+            (Some(3), "Failed", "no")
+        );
+    }
+
+    #[test]
+    fn the_transition_time_moves_with_status_reason_or_message_only() {
+        let mut object = object(1);
+        mark_true(&mut object, READY, "Succeeded", "done");
+        age(&mut object);
+        object.metadata.generation = Some(2);
+        mark_true(&mut object, READY, "Succeeded", "done");
+        let ready = get(&object, READY).unwrap();
+        assert_eq!(
+            (ready.observed_generation, &ready.last_transition_time),
+            (Some(2), &Timestamp::default())
+        );
+        mark_true(&mut object, READY, "Succeeded", "done again");
+        assert_ne!(
+            get(&object, READY).unwrap().last_transition_time,
+            Timestamp::default()
+        );
+    }
+
+    #[test]
+    fn conditions_are_sorted_for_people() {
+        let mut object = object(1);
+        for kind in ["SourceVerified", READY, "ArtifactInStorage", RECONCILING] {
+            mark_true(&mut object, kind, "Because", "");
+        }
+        object.metadata.generation = Some(2);
+        mark_true(&mut object, "SourceVerified", "Because", "");
+        let order: Vec<&str> = object
+            .conditions()
+            .iter()
+            .map(|c| c.condition_type.as_str())
+            .collect();
+        assert_eq!(order, [RECONCILING, READY, "SourceVerified", "ArtifactInStorage"]);
+    }
+
+    #[test]
+    fn an_object_is_never_reconciling_and_stalled_at_once() {
+        let mut object = object(1);
+        mark_reconciling(&mut object, "Progressing", "");
+        mark_stalled(&mut object, "Failed", "");
+        assert!(!has(&object, RECONCILING) && is_true(&object, STALLED));
+        mark_reconciling(&mut object, "Progressing", "");
+        assert!(!has(&object, STALLED) && is_true(&object, RECONCILING));
+    }
+
+    #[test]
+    fn progress_leaves_a_decided_ready_alone_unless_something_changes() {
+        let mut object = object(1);
+        mark_progress(&mut object, false, "Progressing", "checking");
+        assert!(is_unknown(&object, READY) && has(&object, READY));
+        mark_true(&mut object, READY, "Succeeded", "done");
+        mark_progress(&mut object, false, "Progressing", "checking");
+        assert!(is_true(&object, READY));
+        mark_progress(&mut object, true, "Progressing", "new revision");
+        assert!(is_unknown(&object, READY));
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let mut object = object(1);
+        mark_true(&mut object, READY, "Succeeded", "é".repeat(MESSAGE_LIMIT));
+        let message = &get(&object, READY).unwrap().message;
+        assert!(message.len() <= MESSAGE_LIMIT && message.ends_with("é..."));
+    }
+}

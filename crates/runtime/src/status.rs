@@ -185,3 +185,116 @@ pub fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
         (_, to) => Some(to.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sluice_api::meta::ConditionStatus;
+
+    use super::*;
+
+    fn condition(kind: &str, message: &str) -> Condition {
+        Condition::new(kind, ConditionStatus::True, "Because", message)
+    }
+
+    #[test]
+    fn a_patch_holds_only_what_differs() {
+        let from = json!({"a": 1, "b": {"c": 1, "d": 2}, "e": [1, 2], "gone": true, "same": {"x": []}});
+        let to = json!({"a": 1, "b": {"c": 3, "d": 2}, "e": [1], "new": {"y": null}, "same": {"x": []}});
+        let patch = merge_patch(&from, &to);
+        assert_eq!(
+            patch,
+            Some(json!({"b": {"c": 3}, "e": [1], "gone": null, "new": {"y": null}}))
+        );
+        assert_eq!(merge_patch(&from, &from), None);
+    }
+
+    #[test]
+    fn conditions_of_others_survive_and_own_ones_are_replaced() {
+        // COM-031
+        let base = [condition("Ready", "old"), condition("Custom", "theirs")];
+        let working = [condition("Ready", "new")];
+        let latest = [
+            condition("Custom", "theirs, changed"),
+            condition("Late", "theirs too"),
+        ];
+        let merged = merge_conditions(&base, &working, &latest, &["Ready"]);
+        let texts: Vec<(&str, &str)> = merged
+            .iter()
+            .map(|c| (c.condition_type.as_str(), c.message.as_str()))
+            .collect();
+        // "Custom" is missing from the working copy, so the reconcile has taken it out on purpose.
+        assert_eq!(texts, [("Ready", "new"), ("Late", "theirs too")]);
+        let working = [condition("Ready", "new"), condition("Custom", "theirs")];
+        let merged = merge_conditions(&base, &working, &latest, &["Ready"]);
+        let texts: Vec<(&str, &str)> = merged
+            .iter()
+            .map(|c| (c.condition_type.as_str(), c.message.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                ("Ready", "new"),
+                ("Custom", "theirs, changed"),
+                ("Late", "theirs too")
+            ]
+        );
+    }
+
+    #[test]
+    fn equal_conditions_in_another_order_are_not_written() {
+        let latest = [condition("B", ""), condition("Ready", "")];
+        let working = [condition("Ready", ""), condition("B", "")];
+        assert_eq!(merge_conditions(&latest, &working, &latest, &["Ready"]), latest);
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            (0..4).prop_map(Value::from),
+            "[ab]".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                proptest::collection::btree_map("[a-d]", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// RFC 7386, as the API server applies it.
+    fn apply(target: &mut Value, patch: &Value) {
+        let Value::Object(changes) = patch else {
+            *target = patch.clone();
+            return;
+        };
+        if !target.is_object() {
+            *target = json!({});
+        }
+        let map = target.as_object_mut().unwrap();
+        for (key, change) in changes {
+            if change.is_null() {
+                map.remove(key);
+            } else {
+                apply(map.entry(key.clone()).or_insert(Value::Null), change);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn applying_a_patch_gives_the_wanted_value(
+            from in proptest::collection::btree_map("[a-d]", value(), 0..4),
+            to in proptest::collection::btree_map("[a-d]", value(), 0..4),
+        ) {
+            let from = Value::Object(from.into_iter().collect());
+            let to = Value::Object(to.into_iter().collect());
+            let mut patched = from.clone();
+            if let Some(patch) = merge_patch(&from, &to) {
+                apply(&mut patched, &patch);
+            }
+            prop_assert_eq!(patched, to);
+        }
+    }
+}

@@ -306,3 +306,6 @@ fn strip<K: Watched>(mut object: K) -> K {
     object.meta_mut().managed_fields = None;
     object
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,13 +33,19 @@ impl Accumulator {
         }
         self.map.append_all(other.map, schema)?;
         self.specs.merge(&other.specs)?;
-        other.variables.into_iter().try_for_each(|variable| self.add_variable(variable))
+        other
+            .variables
+            .into_iter()
+            .try_for_each(|variable| self.add_variable(variable))
     }
 
     fn add_variable(&mut self, mut variable: Var) -> Result<()> {
         if self.variables.iter().any(|known| known.name == variable.name) {
-            return Err(Error::new(ErrorKind::Variable, format!("the variable {:?} is defined twice", variable.name))
-                .remedy("remove one of the definitions"));
+            return Err(Error::new(
+                ErrorKind::Variable,
+                format!("the variable {:?} is defined twice", variable.name),
+            )
+            .remedy("remove one of the definitions"));
         }
         if variable.fieldref.field_path.is_empty() {
             "metadata.name".clone_into(&mut variable.fieldref.field_path);

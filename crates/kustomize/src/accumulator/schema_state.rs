@@ -14,7 +14,10 @@ pub(crate) struct SchemaState {
 
 impl SchemaState {
     pub(crate) fn new() -> Self {
-        Self { current: RefCell::new(Schema::built_in()), decided: RefCell::new(false) }
+        Self {
+            current: RefCell::new(Schema::built_in()),
+            decided: RefCell::new(false),
+        }
     }
 
     pub(crate) fn get(&self) -> Arc<Schema> {
@@ -25,7 +28,12 @@ impl SchemaState {
     ///
     /// # Errors
     /// A schema that cannot be read, an unknown version, both at once.
-    pub(crate) fn choose(&self, kustomization: &Kustomization, loader: &Loader<'_>, root: bool) -> Result<()> {
+    pub(crate) fn choose(
+        &self,
+        kustomization: &Kustomization,
+        loader: &Loader<'_>,
+        root: bool,
+    ) -> Result<()> {
         let field = &kustomization.openapi;
         let custom = field.get("path").map(|path| loader.load(path)).transpose()?;
         if *self.decided.borrow() && !root {
@@ -35,7 +43,9 @@ impl SchemaState {
         let problem = |text: String| Error::new(ErrorKind::Schema, text).at_field("openapi");
         if let Some(loaded) = custom {
             if field.contains_key("version") {
-                return Err(problem("path and version exclude each other".to_owned()).remedy("remove one of them"));
+                return Err(
+                    problem("path and version exclude each other".to_owned()).remedy("remove one of them")
+                );
             }
             let current = self.get();
             let schema = current.with_custom(&loaded.contents, &loaded.name, !current.is_used())?;
@@ -45,7 +55,8 @@ impl SchemaState {
         }
         if !version.is_empty() {
             if !Schema::has_version(version) {
-                return Err(problem(format!("the version {version:?} is not built in")).remedy("use v1.21.2, or a path"));
+                return Err(problem(format!("the version {version:?} is not built in"))
+                    .remedy("use v1.21.2, or a path"));
             }
             *self.decided.borrow_mut() = true;
         }

@@ -31,7 +31,9 @@ impl<'a, 's> Target<'a, 's> {
     pub(crate) fn load(loader: Loader<'a>, schema: &'s SchemaState) -> Result<Self> {
         let (Loaded { contents, name }, file_name) = loader.load_kustomization()?;
         let text = std::str::from_utf8(&contents).map_err(|_| {
-            Error::new(ErrorKind::Yaml, "the file is not UTF-8").in_file(name.as_str()).remedy("save it as UTF-8")
+            Error::new(ErrorKind::Yaml, "the file is not UTF-8")
+                .in_file(name.as_str())
+                .remedy("save it as UTF-8")
         })?;
         let kustomization = Kustomization::parse(text, &name, &loader.session.limits().yaml)?;
         for field in &kustomization.deprecated {
@@ -42,11 +44,21 @@ impl<'a, 's> Target<'a, 's> {
                 "vars" => "replacements",
                 _ => "patches",
             };
-            loader.session.warn(format!("{name}: {field} is deprecated; use {successor}"));
+            loader
+                .session
+                .warn(format!("{name}: {field} is deprecated; use {successor}"));
         }
         let build_metadata: Arc<[String]> = kustomization.build_metadata.clone().into();
         let origin = (!build_metadata.is_empty()).then(Origin::default);
-        Ok(Self { loader, schema, file_name, file: name, kustomization, origin, build_metadata })
+        Ok(Self {
+            loader,
+            schema,
+            file_name,
+            file: name,
+            kustomization,
+            origin,
+            build_metadata,
+        })
     }
 
     pub(crate) fn kustomization(&self) -> &Kustomization {
@@ -55,7 +67,9 @@ impl<'a, 's> Target<'a, 's> {
 
     /// Takes up the root's schema.
     pub(crate) fn choose_schema(&self, root: bool) -> Result<()> {
-        self.schema.choose(&self.kustomization, &self.loader, root).map_err(|error| error.in_file(self.file.as_str()))
+        self.schema
+            .choose(&self.kustomization, &self.loader, root)
+            .map_err(|error| error.in_file(self.file.as_str()))
     }
 
     /// Builds the root: everything below, then hashes, references and variables.
@@ -64,11 +78,19 @@ impl<'a, 's> Target<'a, 's> {
         let schema = self.schema.get();
         add_hashes(&mut accumulator.map, &schema)?;
         fix_name_references(&mut accumulator.map, &accumulator.specs.name_reference, &schema)?;
-        let Accumulator { mut map, specs, variables } = accumulator;
+        let Accumulator {
+            mut map,
+            specs,
+            variables,
+        } = accumulator;
         for unused in resolve_variables(&mut map, &variables, &specs.var_reference)? {
-            self.loader.session.warn(format!("the variable {unused:?} is used nowhere"));
+            self.loader
+                .session
+                .warn(format!("the variable {unused:?} is used nowhere"));
         }
         drop_local(&mut map)?;
+        // kustomize panics on objects that patches have made the same.
+        map.check_unique(&schema)?;
         Ok(map)
     }
 
@@ -99,7 +121,9 @@ impl<'a, 's> Target<'a, 's> {
     ) -> Result<Accumulator> {
         for (index, path) in paths.iter().enumerate() {
             let field = format!("{field}[{index}]");
-            let Err(file_error) = self.add_file(&mut accumulator, path) else { continue };
+            let Err(file_error) = self.add_file(&mut accumulator, path) else {
+                continue;
+            };
             let loader = match self.loader.descend(path) {
                 Ok(loader) => loader,
                 Err(directory_error) => {
@@ -107,10 +131,14 @@ impl<'a, 's> Target<'a, 's> {
                     let is_file = file_error.kind() != ErrorKind::File
                         && !(file_error.kind() == ErrorKind::Remote && is_remote_base(path));
                     let error = match directory_error.kind() {
-                        ErrorKind::Cycle | ErrorKind::Remote | ErrorKind::Limit if !is_file => directory_error,
+                        ErrorKind::Cycle | ErrorKind::Remote | ErrorKind::Limit if !is_file => {
+                            directory_error
+                        }
                         _ => file_error,
                     };
-                    return Err(self.place(error, &field).while_doing(format!("{field} of {}", self.file)));
+                    return Err(self
+                        .place(error, &field)
+                        .while_doing(format!("{field} of {}", self.file)));
                 }
             };
             accumulator = self
@@ -124,8 +152,10 @@ impl<'a, 's> Target<'a, 's> {
     fn check_count(&self, accumulator: &Accumulator) -> Result<()> {
         let limit = self.loader.session.limits().objects;
         if accumulator.map.len() > limit {
-            return Err(Error::new(ErrorKind::Limit, format!("there are more than {limit} objects"))
-                .remedy("split the kustomization"));
+            return Err(
+                Error::new(ErrorKind::Limit, format!("there are more than {limit} objects"))
+                    .remedy("split the kustomization"),
+            );
         }
         Ok(())
     }
@@ -146,7 +176,10 @@ impl<'a, 's> Target<'a, 's> {
     fn add_components(&self, mut accumulator: Accumulator) -> Result<Accumulator> {
         for (index, path) in self.kustomization.components.iter().enumerate() {
             let field = format!("components[{index}]");
-            let loader = self.loader.descend(path).map_err(|error| self.place(error, &field))?;
+            let loader = self
+                .loader
+                .descend(path)
+                .map_err(|error| self.place(error, &field))?;
             accumulator = self
                 .add_directory(accumulator, loader, path, true)
                 .map_err(|error| error.while_doing(format!("{field} of {}", self.file)))?;
@@ -166,12 +199,19 @@ impl<'a, 's> Target<'a, 's> {
         target.origin = self.origin.as_ref().map(|origin| origin.append(path));
         target.choose_schema(false)?;
         if component != target.kustomization.is_component() {
-            let (is, wanted) = if component { ("Kustomization", "Component") } else { ("Component", "Kustomization") };
+            let (is, wanted) = if component {
+                ("Kustomization", "Component")
+            } else {
+                ("Component", "Kustomization")
+            };
             let list = if component { "resources" } else { "components" };
-            return Err(Error::new(ErrorKind::Kustomization, format!("expected a {wanted}, found a {is}"))
-                .in_file(target.file)
-                .at_field("kind")
-                .remedy(format!("list it under {list}")));
+            return Err(Error::new(
+                ErrorKind::Kustomization,
+                format!("expected a {wanted}, found a {is}"),
+            )
+            .in_file(target.file)
+            .at_field("kind")
+            .remedy(format!("list it under {list}")));
         }
         if component {
             let merged = target.accumulate(accumulator)?;
@@ -193,19 +233,29 @@ impl<'a, 's> Target<'a, 's> {
             for (index, path) in self.kustomization.configurations.iter().enumerate() {
                 let place = |error| self.place(error, &format!("configurations[{index}]"));
                 let file = self.loader.load(path).map_err(place)?;
-                loaded.merge(&load_configurations(&file.contents, &file.name, limits)?).map_err(place)?;
+                loaded
+                    .merge(&load_configurations(&file.contents, &file.name, limits)?)
+                    .map_err(place)?;
             }
-            specs.merge(&loaded).map_err(|error| self.place(error, "configurations"))?;
+            specs
+                .merge(&loaded)
+                .map_err(|error| self.place(error, "configurations"))?;
         }
         if self.kustomization.configurations.is_empty() && accumulator.specs == FieldSpecs::default() {
             accumulator.specs = specs;
         } else {
-            accumulator.specs.merge(&specs).map_err(|error| self.place(error, "configurations"))?;
+            accumulator
+                .specs
+                .merge(&specs)
+                .map_err(|error| self.place(error, "configurations"))?;
         }
         for (index, path) in self.kustomization.crds.iter().enumerate() {
             let place = |error| self.place(error, &format!("crds[{index}]"));
             let file = self.loader.load(path).map_err(place)?;
-            accumulator.specs.merge(&load_crds(&file.contents, &file.name, limits)?).map_err(place)?;
+            accumulator
+                .specs
+                .merge(&load_crds(&file.contents, &file.name, limits)?)
+                .map_err(place)?;
         }
         Ok(())
     }
@@ -228,7 +278,10 @@ impl<'a, 's> Target<'a, 's> {
         }
         if !kustomization.helm_charts.is_empty() {
             return Err(self
-                .place(Error::new(ErrorKind::Plugin, "Helm charts are not rendered in a build"), "helmCharts")
+                .place(
+                    Error::new(ErrorKind::Plugin, "Helm charts are not rendered in a build"),
+                    "helmCharts",
+                )
                 .remedy("use a HelmRelease"));
         }
         let configurations = self.load_plugins(&kustomization.generators, "generators")?;
@@ -267,13 +320,18 @@ impl<'a, 's> Target<'a, 's> {
                 Ok(mut resources) => {
                     if let Some(origin) = &self.origin {
                         let origin = origin.append(self.file_name);
-                        resources.iter_mut().try_for_each(|resource| resource.set_origin(&origin))?;
+                        resources
+                            .iter_mut()
+                            .try_for_each(|resource| resource.set_origin(&origin))?;
                     }
                     accumulator.map.append_all(resources, &schema)?;
                 }
             }
         }
-        Ok(self.add_resources(accumulator, &paths, field)?.map.into_resources())
+        Ok(self
+            .add_resources(accumulator, &paths, field)?
+            .map
+            .into_resources())
     }
 }
 
@@ -281,8 +339,11 @@ impl<'a, 's> Target<'a, 's> {
 fn drop_local(map: &mut ResourceMap) -> Result<()> {
     map.drop_empty();
     map.iter().try_for_each(Resource::validate)?;
-    let is_local =
-        |resource: &Resource| resource.annotation(LOCAL_CONFIG).is_some_and(|value| value != "false");
+    let is_local = |resource: &Resource| {
+        resource
+            .annotation(LOCAL_CONFIG)
+            .is_some_and(|value| value != "false")
+    };
     if map.iter().any(is_local) {
         map.resources_mut().retain(|resource| !is_local(resource));
     }

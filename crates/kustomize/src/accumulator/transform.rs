@@ -9,8 +9,8 @@ use crate::resource::read_objects;
 use crate::resource_map::ResourceMap;
 use crate::schema::Schema;
 use crate::transformers::{
-    AddName, Annotations, Images, InlinePatch, JsonTransformer, Labels, Namespace, PatchTransformer, Position,
-    Replacements, Replicas, StrategicTransformer, SubjectMode,
+    AddName, Annotations, Images, InlinePatch, JsonTransformer, Labels, Namespace, PatchTransformer,
+    Position, Replacements, Replicas, StrategicTransformer, SubjectMode,
 };
 
 impl Target<'_, '_> {
@@ -42,14 +42,30 @@ impl Target<'_, '_> {
                 unset_only: false,
                 subjects: SubjectMode::DefaultOnly,
             };
-            self.step(map, "NamespaceTransformer", |map, schema| namespace.apply(map, schema))?;
+            self.step(map, "NamespaceTransformer", |map, schema| {
+                namespace.apply(map, schema)
+            })?;
         }
         for (text, position, fields, plugin) in [
-            (&kustomization.name_prefix, Position::Before, &specs.name_prefix, "PrefixTransformer"),
-            (&kustomization.name_suffix, Position::After, &specs.name_suffix, "SuffixTransformer"),
+            (
+                &kustomization.name_prefix,
+                Position::Before,
+                &specs.name_prefix,
+                "PrefixTransformer",
+            ),
+            (
+                &kustomization.name_suffix,
+                Position::After,
+                &specs.name_suffix,
+                "SuffixTransformer",
+            ),
         ] {
             if !text.is_empty() {
-                let names = AddName { text: text.clone(), position, fields: fields.clone() };
+                let names = AddName {
+                    text: text.clone(),
+                    position,
+                    fields: fields.clone(),
+                };
                 self.step(map, plugin, |map, schema| names.apply(map, schema))?;
             }
         }
@@ -64,11 +80,17 @@ impl Target<'_, '_> {
         }
         self.run_json_patches(map)?;
         for replica in &kustomization.replicas {
-            let replicas = Replicas { replica: replica.clone(), fields: specs.replicas.clone() };
+            let replicas = Replicas {
+                replica: replica.clone(),
+                fields: specs.replicas.clone(),
+            };
             self.step(map, "ReplicaCountTransformer", |map, _| replicas.apply(map))?;
         }
         for image in &kustomization.images {
-            let images = Images { image: image.clone(), fields: specs.images.clone() };
+            let images = Images {
+                image: image.clone(),
+                fields: specs.images.clone(),
+            };
             self.step(map, "ImageTagTransformer", |map, _| images.apply(map))?;
         }
         self.run_replacements(map)?;
@@ -90,11 +112,19 @@ impl Target<'_, '_> {
 
     pub(super) fn run_validators(&self, accumulator: &mut Accumulator) -> Result<()> {
         for configuration in self.load_plugins(&self.kustomization.validators, "validators")? {
-            let before: Vec<_> = accumulator.map.iter().map(|resource| resource.node().clone()).collect();
+            let before: Vec<_> = accumulator
+                .map
+                .iter()
+                .map(|resource| resource.node().clone())
+                .collect();
             let schema = self.schema.get();
             plugins::transform(&configuration, &self.loader, &mut accumulator.map, &schema)?;
             let same = before.len() == accumulator.map.len()
-                && accumulator.map.iter().zip(&before).all(|(resource, node)| resource.node() == node);
+                && accumulator
+                    .map
+                    .iter()
+                    .zip(&before)
+                    .all(|(resource, node)| resource.node() == node);
             if !same {
                 return Err(Error::new(ErrorKind::Plugin, "a validator changed the objects")
                     .in_file(self.file.as_str())
@@ -112,7 +142,9 @@ impl Target<'_, '_> {
             let mut patches = Vec::new();
             for (index, entry) in kustomization.patches_strategic_merge.iter().enumerate() {
                 let place = |error: Error| {
-                    error.in_file(self.file.as_str()).at_field(format!("patchesStrategicMerge[{index}]"))
+                    error
+                        .in_file(self.file.as_str())
+                        .at_field(format!("patchesStrategicMerge[{index}]"))
                 };
                 match read_objects(entry.as_bytes(), &self.file, limits) {
                     Ok(inline) => patches.extend(inline),
@@ -129,15 +161,24 @@ impl Target<'_, '_> {
                     .remedy("remove the field, or fill the patches"));
             }
             let patches = StrategicTransformer { patches };
-            self.step(map, "PatchStrategicMergeTransformer", |map, schema| patches.apply(map, schema))?;
+            self.step(map, "PatchStrategicMergeTransformer", |map, schema| {
+                patches.apply(map, schema)
+            })?;
         }
         for (index, entry) in kustomization.patches.iter().enumerate() {
             let patch = PatchTransformer {
-                patch: self.patch_text(&entry.path, entry.patch.trim(), entry.line, &format!("patches[{index}]"))?,
+                patch: self.patch_text(
+                    &entry.path,
+                    entry.patch.trim(),
+                    entry.line,
+                    &format!("patches[{index}]"),
+                )?,
                 target: entry.target.clone(),
                 options: entry.options.clone().unwrap_or_default(),
             };
-            self.step(map, "PatchTransformer", |map, schema| patch.apply(map, schema, limits))?;
+            self.step(map, "PatchTransformer", |map, schema| {
+                patch.apply(map, schema, limits)
+            })?;
         }
         Ok(())
     }
@@ -150,7 +191,9 @@ impl Target<'_, '_> {
                 patch: self.patch_text(&entry.path, &entry.patch, entry.line, &field)?,
                 target: entry.target.clone().unwrap_or_default(),
             };
-            self.step(map, "PatchJson6902Transformer", |map, schema| patch.apply(map, schema, limits))?;
+            self.step(map, "PatchJson6902Transformer", |map, schema| {
+                patch.apply(map, schema, limits)
+            })?;
         }
         Ok(())
     }
@@ -158,21 +201,32 @@ impl Target<'_, '_> {
     /// The text of a patch that is given in place or by path.
     fn patch_text(&self, path: &str, text: &str, line: u32, field: &str) -> Result<InlinePatch> {
         let problem = |problem: &str| {
-            Error::new(ErrorKind::Patch, problem).in_file(self.file.as_str()).at_line(line).at_field(field)
+            Error::new(ErrorKind::Patch, problem)
+                .in_file(self.file.as_str())
+                .at_line(line)
+                .at_field(field)
         };
         match (path.is_empty(), text.is_empty()) {
             (true, true) => Err(problem("neither path nor patch is given").remedy("give one of them")),
             (false, false) => Err(problem("both path and patch are given").remedy("remove one of them")),
-            (true, false) => {
-                Ok(InlinePatch { text: text.to_owned(), file: self.file.clone(), line, field: field.to_owned() })
-            }
+            (true, false) => Ok(InlinePatch {
+                text: text.to_owned(),
+                file: self.file.clone(),
+                line,
+                field: field.to_owned(),
+            }),
             (false, true) => {
                 let loaded = self
                     .loader
                     .load(path)
                     .map_err(|error| error.in_file(self.file.as_str()).at_line(line).at_field(field))?;
                 let text = String::from_utf8_lossy(&loaded.contents).into_owned();
-                Ok(InlinePatch { text, file: loaded.name, line: 0, field: field.to_owned() })
+                Ok(InlinePatch {
+                    text,
+                    file: loaded.name,
+                    line: 0,
+                    field: field.to_owned(),
+                })
             }
         }
     }
@@ -184,15 +238,24 @@ impl Target<'_, '_> {
             return Ok(());
         }
         for (index, label) in kustomization.labels.iter().enumerate() {
-            let fields = label_fields(label, specs).map_err(|error| error.at_field(format!("labels[{index}]")))?;
+            let fields =
+                label_fields(label, specs).map_err(|error| error.at_field(format!("labels[{index}]")))?;
             self.set_labels(map, &label.pairs, fields)?;
         }
         // kustomize runs this one even without labels, which shows in the recorded transformations.
         self.set_labels(map, &kustomization.common_labels, specs.common_labels.clone())
     }
 
-    fn set_labels(&self, map: &mut ResourceMap, pairs: &BTreeMap<String, String>, fields: Vec<FieldSpec>) -> Result<()> {
-        let labels = Labels { labels: pairs.clone(), fields };
+    fn set_labels(
+        &self,
+        map: &mut ResourceMap,
+        pairs: &BTreeMap<String, String>,
+        fields: Vec<FieldSpec>,
+    ) -> Result<()> {
+        let labels = Labels {
+            labels: pairs.clone(),
+            fields,
+        };
         self.step(map, "LabelTransformer", |map, _| labels.apply(map))
     }
 
@@ -204,7 +267,9 @@ impl Target<'_, '_> {
             replacements: plugins::load_replacements(&self.kustomization.replacements, &self.loader)
                 .map_err(|error| error.in_file(self.file.as_str()).at_field("replacements"))?,
         };
-        self.step(map, "ReplacementTransformer", |map, schema| replacements.apply(map, schema))
+        self.step(map, "ReplacementTransformer", |map, schema| {
+            replacements.apply(map, schema)
+        })
     }
 }
 

@@ -41,7 +41,11 @@ pub struct FieldSpec {
 impl FieldSpec {
     /// A field of all kinds.
     pub(crate) fn of_all(path: &str, create: bool) -> Self {
-        Self { path: path.to_owned(), create, ..Self::default() }
+        Self {
+            path: path.to_owned(),
+            create,
+            ..Self::default()
+        }
     }
 
     /// Whether objects of the kind have the field.
@@ -230,8 +234,9 @@ impl FieldSpecs {
         ] {
             list.sort_by_cached_key(FieldSpec::sort_key);
         }
-        self.name_reference
-            .sort_by_cached_key(|reference| gvk_sort_key(&reference.group, &reference.version, &reference.kind));
+        self.name_reference.sort_by_cached_key(|reference| {
+            gvk_sort_key(&reference.group, &reference.version, &reference.kind)
+        });
     }
 }
 
@@ -240,7 +245,10 @@ pub(crate) fn merge_one(list: &mut Vec<FieldSpec>, other: &FieldSpec) -> Result<
     match list.iter().find(|own| own.covers(other)) {
         Some(own) if own.create != other.create => Err(Error::new(
             ErrorKind::Transformer,
-            format!("the field {:?} of {:?} is configured both with and without create", other.path, other.kind),
+            format!(
+                "the field {:?} of {:?} is configured both with and without create",
+                other.path, other.kind
+            ),
         )
         .remedy("use the same value of create everywhere")),
         Some(_) => Ok(()),
@@ -289,15 +297,26 @@ pub(crate) const KINDS_LAST: [&str; 2] = ["MutatingWebhookConfiguration", "Valid
 
 fn gvk_sort_key(group: &str, version: &str, kind: &str) -> (i32, String) {
     let place = |list: &[&str]| {
-        list.iter().position(|known| *known == kind).and_then(|index| i32::try_from(index).ok())
+        list.iter()
+            .position(|known| *known == kind)
+            .and_then(|index| i32::try_from(index).ok())
     };
     let rank = match (place(&KINDS_FIRST), place(&KINDS_LAST)) {
         (Some(index), _) => index - 22,
         (None, Some(index)) => index + 1,
         (None, None) => 0,
     };
-    let or = |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
-    (rank, format!("{}_{}_{}", or(group, "~G"), or(version, "~V"), or(kind, "~K")))
+    let or = |text: &str, default: &str| {
+        if text.is_empty() {
+            default.to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    (
+        rank,
+        format!("{}_{}_{}", or(group, "~G"), or(version, "~V"), or(kind, "~K")),
+    )
 }
 
 #[cfg(test)]
@@ -311,9 +330,20 @@ mod tests {
         assert_eq!(specs.namespace.len(), 3);
         assert!(specs.common_labels.len() > 30 && specs.var_reference.len() > 50);
         assert!(specs.template_labels.iter().any(|spec| spec.kind == "CronJob"));
-        let secrets = specs.name_reference.iter().find(|reference| reference.kind == "Secret").unwrap();
-        assert!(secrets.referrers.iter().any(|spec| spec.path == "spec/tls/secretName"));
-        assert!(!specs.images.is_empty() && !specs.replicas.is_empty() && !specs.common_annotations.is_empty());
+        let secrets = specs
+            .name_reference
+            .iter()
+            .find(|reference| reference.kind == "Secret")
+            .unwrap();
+        assert!(
+            secrets
+                .referrers
+                .iter()
+                .any(|spec| spec.path == "spec/tls/secretName")
+        );
+        assert!(
+            !specs.images.is_empty() && !specs.replicas.is_empty() && !specs.common_annotations.is_empty()
+        );
     }
 
     #[test]

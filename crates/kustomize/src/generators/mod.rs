@@ -23,7 +23,10 @@ pub(crate) fn merge_options(
         result.labels.entry(key.clone()).or_insert_with(|| value.clone());
     }
     for (key, value) in &global.annotations {
-        result.annotations.entry(key.clone()).or_insert_with(|| value.clone());
+        result
+            .annotations
+            .entry(key.clone())
+            .or_insert_with(|| value.clone());
     }
     result.disable_name_suffix_hash |= global.disable_name_suffix_hash;
     result.immutable |= global.immutable;
@@ -35,7 +38,11 @@ pub(crate) fn merge_options(
 /// # Errors
 /// No name, sources that cannot be read or understood, keys that come twice.
 pub(crate) fn make_config_map(args: &ConfigMapArgs, loader: &Loader<'_>, file: &str) -> Result<Resource> {
-    let context = Context { field: "configMapGenerator", file, args };
+    let context = Context {
+        field: "configMapGenerator",
+        file,
+        args,
+    };
     let mut root = context.base("ConfigMap")?;
     let mut data = Mapping::new();
     let mut binary = Mapping::new();
@@ -59,9 +66,17 @@ pub(crate) fn make_config_map(args: &ConfigMapArgs, loader: &Loader<'_>, file: &
 /// # Errors
 /// As [`make_config_map`].
 pub(crate) fn make_secret(args: &SecretArgs, loader: &Loader<'_>, file: &str) -> Result<Resource> {
-    let context = Context { field: "secretGenerator", file, args: &args.base };
+    let context = Context {
+        field: "secretGenerator",
+        file,
+        args: &args.base,
+    };
     let mut root = context.base("Secret")?;
-    let secret_type = if args.secret_type.is_empty() { "Opaque" } else { &args.secret_type };
+    let secret_type = if args.secret_type.is_empty() {
+        "Opaque"
+    } else {
+        &args.secret_type
+    };
     root.push(Node::plain("type"), tree::string(secret_type));
     let mut data = Mapping::new();
     for (key, value) in context.pairs(loader)? {
@@ -87,12 +102,17 @@ impl Context<'_> {
 
     fn base(&self, kind: &str) -> Result<Mapping> {
         if self.args.name.is_empty() {
-            return Err(self.error("the name is missing").remedy("give every generator a name"));
+            return Err(self
+                .error("the name is missing")
+                .remedy("give every generator a name"));
         }
         let mut metadata = Mapping::new();
         metadata.push(Node::plain("name"), tree::string(self.args.name.as_str()));
         if !self.args.namespace.is_empty() {
-            metadata.push(Node::plain("namespace"), tree::string(self.args.namespace.as_str()));
+            metadata.push(
+                Node::plain("namespace"),
+                tree::string(self.args.namespace.as_str()),
+            );
         }
         let mut root = Mapping::new();
         root.push(Node::plain("apiVersion"), Node::plain("v1"));
@@ -105,11 +125,16 @@ impl Context<'_> {
     fn pairs(&self, loader: &Loader<'_>) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut result = BTreeMap::new();
         let pairs = sources::read(self.args, loader).map_err(|error| {
-            error.in_file(self.file).at_line(self.args.line).at_field(format!("{}[{}]", self.field, self.args.name))
+            error
+                .in_file(self.file)
+                .at_line(self.args.line)
+                .at_field(format!("{}[{}]", self.field, self.args.name))
         })?;
         for (key, value) in pairs {
             if result.contains_key(&key) {
-                return Err(self.error(format!("the key {key:?} comes twice")).remedy("remove one of them"));
+                return Err(self
+                    .error(format!("the key {key:?} comes twice"))
+                    .remedy("remove one of them"));
             }
             result.insert(key, value);
         }

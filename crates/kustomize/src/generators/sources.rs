@@ -27,9 +27,15 @@ fn parse_env_file(contents: &[u8]) -> Result<Vec<Pair>> {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = std::str::from_utf8(line).map_err(|_| {
-            Error::new(ErrorKind::Generator, "the line is not UTF-8").at_line(number).remedy("save the file as UTF-8")
+            Error::new(ErrorKind::Generator, "the line is not UTF-8")
+                .at_line(number)
+                .remedy("save the file as UTF-8")
         })?;
-        let line = if index == 0 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
+        let line = if index == 0 {
+            line.strip_prefix('\u{feff}').unwrap_or(line)
+        } else {
+            line
+        };
         let line = line.trim_start();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -45,8 +51,11 @@ fn parse_env_file(contents: &[u8]) -> Result<Vec<Pair>> {
 fn parse_literal(literal: &str) -> Result<Pair> {
     match literal.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), unquote(value).as_bytes().to_vec())),
-        _ => Err(Error::new(ErrorKind::Generator, format!("the literal {literal:?} is not key=value"))
-            .remedy("write key=value")),
+        _ => Err(Error::new(
+            ErrorKind::Generator,
+            format!("the literal {literal:?} is not key=value"),
+        )
+        .remedy("write key=value")),
     }
 }
 
@@ -91,17 +100,26 @@ mod tests {
         assert_eq!(parse_literal("a='x'").unwrap().1, b"x");
         assert_eq!(parse_literal("a='").unwrap().1, b"'");
         assert!(parse_literal("=b").is_err() && parse_literal("b").is_err());
-        assert_eq!(parse_file_source("dir/f.txt").unwrap(), ("f.txt".to_owned(), "dir/f.txt"));
-        assert_eq!(parse_file_source("k=dir/f.txt").unwrap(), ("k".to_owned(), "dir/f.txt"));
+        assert_eq!(
+            parse_file_source("dir/f.txt").unwrap(),
+            ("f.txt".to_owned(), "dir/f.txt")
+        );
+        assert_eq!(
+            parse_file_source("k=dir/f.txt").unwrap(),
+            ("k".to_owned(), "dir/f.txt")
+        );
         assert!(parse_file_source("a=b=c").is_err() && parse_file_source("=b").is_err());
     }
 
     #[test]
     fn env_files_hold_pairs_comments_and_bare_keys() {
         let pairs = parse_env_file("\u{feff}A=1\r\n  # comment\n\n  B=x=y \nC".as_bytes()).unwrap();
-        let text: Vec<(String, String)> =
-            pairs.into_iter().map(|(key, value)| (key, String::from_utf8(value).unwrap())).collect();
-        let expected = [("A", "1"), ("B", "x=y "), ("C", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let text: Vec<(String, String)> = pairs
+            .into_iter()
+            .map(|(key, value)| (key, String::from_utf8(value).unwrap()))
+            .collect();
+        let expected =
+            [("A", "1"), ("B", "x=y "), ("C", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
         assert_eq!(text, expected);
     }
 }

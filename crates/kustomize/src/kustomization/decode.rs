@@ -19,8 +19,14 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub(crate) fn error(&self, node: &Node, path: &str, problem: impl Into<String>) -> Error {
-        let error = Error::new(ErrorKind::Kustomization, problem).in_file(self.file).at_line(node.position.line);
-        if path.is_empty() { error } else { error.at_field(path) }
+        let error = Error::new(ErrorKind::Kustomization, problem)
+            .in_file(self.file)
+            .at_line(node.position.line);
+        if path.is_empty() {
+            error
+        } else {
+            error.at_field(path)
+        }
     }
 
     /// The fields of a mapping at `path`.
@@ -28,10 +34,21 @@ impl<'a> Decoder<'a> {
         let mapping = match node.as_mapping() {
             Some(mapping) => Some(mapping),
             None if node.is_null() => None,
-            None => return Err(self.error(node, path, format!("expected a mapping, found {}", describe(node)))),
+            None => {
+                return Err(self.error(
+                    node,
+                    path,
+                    format!("expected a mapping, found {}", describe(node)),
+                ));
+            }
         };
         let taken = vec![false; mapping.map_or(0, Mapping::len)];
-        Ok(Fields { decoder: *self, mapping, taken, path: path.to_owned() })
+        Ok(Fields {
+            decoder: *self,
+            mapping,
+            taken,
+            path: path.to_owned(),
+        })
     }
 
     pub(crate) fn string(&self, node: &Node, path: &str) -> Result<String> {
@@ -52,7 +69,11 @@ impl<'a> Decoder<'a> {
         match node.resolve_as(Flavour::Sigs) {
             Some(Resolved::Bool(value)) => Ok(value),
             Some(Resolved::Null) => Ok(false),
-            _ => Err(self.error(node, path, format!("expected true or false, found {}", describe(node)))),
+            _ => Err(self.error(
+                node,
+                path,
+                format!("expected true or false, found {}", describe(node)),
+            )),
         }
     }
 
@@ -60,9 +81,16 @@ impl<'a> Decoder<'a> {
         match node.resolve_as(Flavour::Sigs) {
             Some(Resolved::Int(value)) => Ok(value),
             Some(Resolved::Null) => Ok(0),
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a whole number in range")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "checked to be a whole number in range"
+            )]
             Some(Resolved::Float(value)) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(value as i64),
-            _ => Err(self.error(node, path, format!("expected a whole number, found {}", describe(node)))),
+            _ => Err(self.error(
+                node,
+                path,
+                format!("expected a whole number, found {}", describe(node)),
+            )),
         }
     }
 
@@ -78,7 +106,11 @@ impl<'a> Decoder<'a> {
         let Some(items) = node.as_sequence() else {
             return Err(self.error(node, path, format!("expected a list, found {}", describe(node))));
         };
-        items.iter().enumerate().map(|(index, node)| item(self, node, &format!("{path}[{index}]"))).collect()
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, node)| item(self, node, &format!("{path}[{index}]")))
+            .collect()
     }
 
     pub(crate) fn string_map(&self, node: &Node, path: &str) -> Result<BTreeMap<String, String>> {
@@ -87,7 +119,11 @@ impl<'a> Decoder<'a> {
             return Ok(map);
         }
         let Some(mapping) = node.as_mapping() else {
-            return Err(self.error(node, path, format!("expected a mapping, found {}", describe(node))));
+            return Err(self.error(
+                node,
+                path,
+                format!("expected a mapping, found {}", describe(node)),
+            ));
         };
         for entry in mapping.entries() {
             let key = json_key(&entry.key);
@@ -149,7 +185,11 @@ impl<'a, 'n> Fields<'a, 'n> {
 
     /// The path of a field, for errors.
     pub(crate) fn path(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
     }
 
     pub(crate) fn string(&mut self, name: &str) -> Result<String> {
@@ -160,7 +200,9 @@ impl<'a, 'n> Fields<'a, 'n> {
     }
 
     pub(crate) fn optional_string(&mut self, name: &str) -> Result<Option<String>> {
-        self.take(name).map(|node| self.decoder.string(node, &self.path(name))).transpose()
+        self.take(name)
+            .map(|node| self.decoder.string(node, &self.path(name)))
+            .transpose()
     }
 
     pub(crate) fn boolean(&mut self, name: &str) -> Result<bool> {
@@ -204,7 +246,9 @@ impl<'a, 'n> Fields<'a, 'n> {
         name: &str,
         read: impl FnOnce(&Decoder<'a>, &Node, &str) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.take(name).map(|node| read(&self.decoder, node, &self.path(name))).transpose()
+        self.take(name)
+            .map(|node| read(&self.decoder, node, &self.path(name)))
+            .transpose()
     }
 
     /// Complains about fields that nobody asked for.
@@ -212,8 +256,15 @@ impl<'a, 'n> Fields<'a, 'n> {
         if !self.decoder.strict {
             return Ok(());
         }
-        let Some(mapping) = self.mapping else { return Ok(()) };
-        match mapping.entries().iter().zip(&self.taken).find(|(_, taken)| !**taken) {
+        let Some(mapping) = self.mapping else {
+            return Ok(());
+        };
+        match mapping
+            .entries()
+            .iter()
+            .zip(&self.taken)
+            .find(|(_, taken)| !**taken)
+        {
             None => Ok(()),
             Some((entry, _)) => {
                 let key = entry.key.text().unwrap_or_default();

@@ -7,9 +7,9 @@ mod types;
 pub use parse::{COMPONENT_KIND, COMPONENT_VERSION, KUSTOMIZATION_KIND, KUSTOMIZATION_VERSION};
 pub(crate) use types::is_false;
 pub use types::{
-    ConfigMapArgs, FieldOptions, FieldSelector, GeneratorOptions, Image, Kustomization, Label, LegacySortOptions,
-    ObjectMeta, Patch, PatchOptions, Replacement, ReplacementField, Replica, SecretArgs, Selector, SortOptions,
-    SourceSelector, TargetSelector, Var, VarTarget,
+    ConfigMapArgs, FieldOptions, FieldSelector, GeneratorOptions, Image, Kustomization, Label,
+    LegacySortOptions, ObjectMeta, Patch, PatchOptions, Replacement, ReplacementField, Replica, SecretArgs,
+    Selector, SortOptions, SourceSelector, TargetSelector, Var, VarTarget,
 };
 
 /// The names that a kustomization file may have, in the order in which they are tried.

@@ -2,9 +2,9 @@ use sluice_goyaml::{Flavour, Limits, Node, json_from_node, parse_document};
 
 use super::decode::Decoder;
 use super::types::{
-    ConfigMapArgs, FieldOptions, FieldSelector, GeneratorOptions, Image, Kustomization, Label, LegacySortOptions,
-    ObjectMeta, Patch, PatchOptions, Replacement, ReplacementField, Replica, SecretArgs, Selector, SortOptions,
-    SourceSelector, TargetSelector, Var, VarTarget,
+    ConfigMapArgs, FieldOptions, FieldSelector, GeneratorOptions, Image, Kustomization, Label,
+    LegacySortOptions, ObjectMeta, Patch, PatchOptions, Replacement, ReplacementField, Replica, SecretArgs,
+    Selector, SortOptions, SourceSelector, TargetSelector, Var, VarTarget,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::field_specs::FieldSpec;
@@ -27,19 +27,26 @@ impl Kustomization {
     /// nothing; with `file` and line.
     pub fn parse(text: &str, file: &str, limits: &Limits) -> Result<Self> {
         let node = parse_document(text.as_bytes(), Flavour::Sigs, *limits).map_err(|error| {
-            Error::from_yaml(&error).in_file(file).while_doing("reading the kustomization file")
+            Error::from_yaml(&error)
+                .in_file(file)
+                .while_doing("reading the kustomization file")
         })?;
         let node = node.unwrap_or_else(Node::null);
         let decoder = Decoder { file, strict: true };
         let mut kustomization = read_kustomization(&decoder, &node)?;
         kustomization.note_deprecated(&node);
         kustomization.fix();
-        let empty =
-            Self { api_version: kustomization.api_version.clone(), kind: kustomization.kind.clone(), ..Self::default() };
+        let empty = Self {
+            api_version: kustomization.api_version.clone(),
+            kind: kustomization.kind.clone(),
+            ..Self::default()
+        };
         if kustomization == empty {
-            return Err(Error::new(ErrorKind::Kustomization, "the kustomization file says nothing")
-                .in_file(file)
-                .remedy("list resources, generators or components in it"));
+            return Err(
+                Error::new(ErrorKind::Kustomization, "the kustomization file says nothing")
+                    .in_file(file)
+                    .remedy("list resources, generators or components in it"),
+            );
         }
         kustomization.check_kind(file)?;
         Ok(kustomization)
@@ -62,9 +69,14 @@ impl Kustomization {
     }
 
     fn note_deprecated(&mut self, node: &Node) {
-        for field in
-            ["bases", "commonLabels", "imageTags", "patchesJson6902", "patchesStrategicMerge", "vars"]
-        {
+        for field in [
+            "bases",
+            "commonLabels",
+            "imageTags",
+            "patchesJson6902",
+            "patchesStrategicMerge",
+            "vars",
+        ] {
             if node.get(field).is_some_and(|value| !value.is_null()) {
                 self.deprecated.push(field);
             }
@@ -76,19 +88,29 @@ impl Kustomization {
             KUSTOMIZATION_KIND.clone_into(&mut self.kind);
         }
         if self.api_version.is_empty() {
-            let version = if self.is_component() { COMPONENT_VERSION } else { KUSTOMIZATION_VERSION };
+            let version = if self.is_component() {
+                COMPONENT_VERSION
+            } else {
+                KUSTOMIZATION_VERSION
+            };
             version.clone_into(&mut self.api_version);
         }
     }
 
     fn check_kind(&self, file: &str) -> Result<()> {
         if self.kind != KUSTOMIZATION_KIND && self.kind != COMPONENT_KIND {
-            return Err(Error::new(ErrorKind::Kustomization, format!("the kind is {:?}", self.kind))
-                .in_file(file)
-                .at_field("kind")
-                .remedy(format!("use {KUSTOMIZATION_KIND} or {COMPONENT_KIND}")));
+            return Err(
+                Error::new(ErrorKind::Kustomization, format!("the kind is {:?}", self.kind))
+                    .in_file(file)
+                    .at_field("kind")
+                    .remedy(format!("use {KUSTOMIZATION_KIND} or {COMPONENT_KIND}")),
+            );
         }
-        let wanted = if self.is_component() { COMPONENT_VERSION } else { KUSTOMIZATION_VERSION };
+        let wanted = if self.is_component() {
+            COMPONENT_VERSION
+        } else {
+            KUSTOMIZATION_VERSION
+        };
         if self.api_version != wanted {
             return Err(Error::new(
                 ErrorKind::Kustomization,
@@ -140,7 +162,9 @@ fn read_kustomization(decoder: &Decoder<'_>, node: &Node) -> Result<Kustomizatio
     };
     result.resources.extend(fields.strings("bases")?);
     result.images.extend(fields.list("imageTags", read_image)?);
-    result.helm_charts.extend(fields.list("helmChartInflationGenerator", read_json)?);
+    result
+        .helm_charts
+        .extend(fields.list("helmChartInflationGenerator", read_json)?);
     fields.finish()?;
     Ok(result)
 }
@@ -239,12 +263,19 @@ pub(crate) fn read_image(decoder: &Decoder<'_>, node: &Node, path: &str) -> Resu
 
 pub(crate) fn read_replica(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<Replica> {
     let mut fields = decoder.fields(node, path)?;
-    let result = Replica { name: fields.string("name")?, count: fields.integer("count")? };
+    let result = Replica {
+        name: fields.string("name")?,
+        count: fields.integer("count")?,
+    };
     fields.finish()?;
     Ok(result)
 }
 
-pub(crate) fn read_replacement_field(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<ReplacementField> {
+pub(crate) fn read_replacement_field(
+    decoder: &Decoder<'_>,
+    node: &Node,
+    path: &str,
+) -> Result<ReplacementField> {
     let mut fields = decoder.fields(node, path)?;
     let result = ReplacementField {
         path: fields.string("path")?,
@@ -305,7 +336,9 @@ fn read_var(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<Var> {
     let result = Var {
         name: fields.string("name")?,
         objref: fields.object("objref", read_var_target)?.unwrap_or_default(),
-        fieldref: fields.object("fieldref", read_field_selector)?.unwrap_or_default(),
+        fieldref: fields
+            .object("fieldref", read_field_selector)?
+            .unwrap_or_default(),
     };
     fields.finish()?;
     Ok(result)
@@ -327,7 +360,9 @@ fn read_var_target(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<Var
 
 fn read_field_selector(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<FieldSelector> {
     let mut fields = decoder.fields(node, path)?;
-    let result = FieldSelector { field_path: fields.string("fieldPath")? };
+    let result = FieldSelector {
+        field_path: fields.string("fieldPath")?,
+    };
     fields.finish()?;
     Ok(result)
 }
@@ -350,7 +385,11 @@ fn read_sort_options(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<S
     Ok(result)
 }
 
-pub(crate) fn read_generator_options(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<GeneratorOptions> {
+pub(crate) fn read_generator_options(
+    decoder: &Decoder<'_>,
+    node: &Node,
+    path: &str,
+) -> Result<GeneratorOptions> {
     let mut fields = decoder.fields(node, path)?;
     let result = GeneratorOptions {
         labels: fields.string_map("labels")?,
@@ -372,7 +411,10 @@ pub(crate) fn read_config_map_args(decoder: &Decoder<'_>, node: &Node, path: &st
 pub(crate) fn read_secret_args(decoder: &Decoder<'_>, node: &Node, path: &str) -> Result<SecretArgs> {
     let mut fields = decoder.fields(node, path)?;
     let base = read_generator_args(&mut fields, node)?;
-    let result = SecretArgs { base, secret_type: fields.string("type")? };
+    let result = SecretArgs {
+        base,
+        secret_type: fields.string("type")?,
+    };
     fields.finish()?;
     Ok(result)
 }

@@ -25,7 +25,12 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(options: &'a BuildOptions<'a>) -> Self {
-        Self { options, bytes: Cell::new(0), remote: Cell::new(false), warnings: RefCell::default() }
+        Self {
+            options,
+            bytes: Cell::new(0),
+            remote: Cell::new(false),
+            warnings: RefCell::default(),
+        }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -106,13 +111,20 @@ pub(crate) struct Loaded {
 
 impl<'a> Loader<'a> {
     /// A loader for the root of a build.
-    pub(crate) fn new(session: &'a Session<'a>, files: &'a dyn FileSystem, root: &VirtualPath) -> Result<Self> {
+    pub(crate) fn new(
+        session: &'a Session<'a>,
+        files: &'a dyn FileSystem,
+        root: &VirtualPath,
+    ) -> Result<Self> {
         let loader = Self {
             session,
             files: Files::Given(files),
             root: root.clone(),
             restrictions: session.options.load_restrictions,
-            visited: vec![Visited { repository: None, root: root.clone() }],
+            visited: vec![Visited {
+                repository: None,
+                root: root.clone(),
+            }],
         };
         loader.check_directory(root)?;
         Ok(loader)
@@ -129,7 +141,11 @@ impl<'a> Loader<'a> {
             Ok(joined) => joined.as_str().to_owned(),
             Err(_) => path.to_owned(),
         };
-        match self.visited.last().and_then(|visited| visited.repository.as_ref()) {
+        match self
+            .visited
+            .last()
+            .and_then(|visited| visited.repository.as_ref())
+        {
             Some(repository) => format!("{repository}: {path}"),
             None => path,
         }
@@ -139,7 +155,10 @@ impl<'a> Loader<'a> {
         self.root.join(path).map_err(|error| match error {
             PathError::OutsideRoot(_) => Error::new(
                 ErrorKind::Restricted,
-                format!("{path:?}, seen from {:?}, leads outside the root of the file system", self.root.to_string()),
+                format!(
+                    "{path:?}, seen from {:?}, leads outside the root of the file system",
+                    self.root.to_string()
+                ),
             )
             .remedy("refer only to files of the same repository"),
             PathError::Nul(_) => Error::new(ErrorKind::File, format!("the path {path:?} holds a NUL byte")),
@@ -149,9 +168,14 @@ impl<'a> Loader<'a> {
     fn check_directory(&self, path: &VirtualPath) -> Result<()> {
         match self.files.get().kind(path).map_err(|error| file_error(&error))? {
             Some(EntryKind::Directory) => Ok(()),
-            Some(EntryKind::File) => Err(Error::new(ErrorKind::File, format!("{path} is a file, not a directory"))),
-            None => Err(Error::new(ErrorKind::File, format!("{path}: no such file or directory"))
-                .remedy("check the path, or add the file")),
+            Some(EntryKind::File) => Err(Error::new(
+                ErrorKind::File,
+                format!("{path} is a file, not a directory"),
+            )),
+            None => Err(
+                Error::new(ErrorKind::File, format!("{path}: no such file or directory"))
+                    .remedy("check the path, or add the file"),
+            ),
         }
     }
 
@@ -172,24 +196,35 @@ impl<'a> Loader<'a> {
                     .remedy("move the file into the kustomization, or lift the load restrictions"));
                 }
                 Some(EntryKind::Directory) => {
-                    return Err(Error::new(ErrorKind::File, format!("{full} is a directory, not a file")));
+                    return Err(Error::new(
+                        ErrorKind::File,
+                        format!("{full} is a directory, not a file"),
+                    ));
                 }
                 _ => {}
             }
         }
         let contents = files.read(&full).map_err(|error| file_error(&error))?;
         self.session.count(contents.len())?;
-        Ok(Loaded { contents, name: self.display(path) })
+        Ok(Loaded {
+            contents,
+            name: self.display(path),
+        })
     }
 
     fn load_remote(&self, address: &str) -> Result<Loaded> {
-        let Some(remote) = self.session.options.remote else { return Err(forbidden(address)) };
+        let Some(remote) = self.session.options.remote else {
+            return Err(forbidden(address));
+        };
         self.session.remote.set(true);
         let contents = remote
             .read_file(address)
             .map_err(|reason| Error::new(ErrorKind::Remote, format!("{address}: {reason}")))?;
         self.session.count(contents.len())?;
-        Ok(Loaded { contents, name: address.to_owned() })
+        Ok(Loaded {
+            contents,
+            name: address.to_owned(),
+        })
     }
 
     /// A loader for a directory or a remote base.
@@ -200,24 +235,37 @@ impl<'a> Loader<'a> {
         if self.visited.len() > self.session.limits().depth {
             return Err(Error::new(
                 ErrorKind::Limit,
-                format!("kustomizations are nested more than {} deep", self.session.limits().depth),
+                format!(
+                    "kustomizations are nested more than {} deep",
+                    self.session.limits().depth
+                ),
             ));
         }
         if is_remote_base(path) {
             return self.fetch(path);
         }
         if path.starts_with('/') {
-            return Err(Error::new(ErrorKind::Restricted, format!("the directory {path:?} is an absolute path"))
-                .remedy("give the path relative to the kustomization file"));
+            return Err(Error::new(
+                ErrorKind::Restricted,
+                format!("the directory {path:?} is an absolute path"),
+            )
+            .remedy("give the path relative to the kustomization file"));
         }
         let root = self.join(path)?;
         self.check_directory(&root)?;
         let repository = self.visited.last().and_then(|visited| visited.repository.clone());
-        for visited in self.visited.iter().filter(|visited| visited.repository == repository) {
+        for visited in self
+            .visited
+            .iter()
+            .filter(|visited| visited.repository == repository)
+        {
             if visited.root.starts_with(&root) {
                 return Err(Error::new(
                     ErrorKind::Cycle,
-                    format!("the directory {root} contains {}, which is being built", visited.root),
+                    format!(
+                        "the directory {root} contains {}, which is being built",
+                        visited.root
+                    ),
                 )
                 .remedy("remove the reference, or move the base beside what uses it"));
             }
@@ -230,12 +278,21 @@ impl<'a> Loader<'a> {
 
     fn fetch(&self, address: &str) -> Result<Self> {
         for visited in &self.visited {
-            if visited.repository.as_ref().is_some_and(|repository| repository.starts_with(address)) {
-                return Err(Error::new(ErrorKind::Cycle, format!("the remote base {address} refers to itself"))
-                    .remedy("remove the reference"));
+            if visited
+                .repository
+                .as_ref()
+                .is_some_and(|repository| repository.starts_with(address))
+            {
+                return Err(Error::new(
+                    ErrorKind::Cycle,
+                    format!("the remote base {address} refers to itself"),
+                )
+                .remedy("remove the reference"));
             }
         }
-        let Some(remote) = self.session.options.remote else { return Err(forbidden(address)) };
+        let Some(remote) = self.session.options.remote else {
+            return Err(forbidden(address));
+        };
         self.session.remote.set(true);
         let base = remote
             .open_base(address)
@@ -244,7 +301,10 @@ impl<'a> Loader<'a> {
         loader.files = Files::Fetched(base.files);
         loader.root = base.path.clone();
         loader.restrictions = LoadRestrictions::RootOnly;
-        loader.visited.push(Visited { repository: Some(address.into()), root: base.path.clone() });
+        loader.visited.push(Visited {
+            repository: Some(address.into()),
+            root: base.path.clone(),
+        });
         loader.check_directory(&base.path)?;
         Ok(loader)
     }
@@ -254,7 +314,12 @@ impl<'a> Loader<'a> {
         let mut found = None;
         for name in FILE_NAMES {
             let path = self.join(name)?;
-            if !self.files.get().is_file(&path).map_err(|error| file_error(&error))? {
+            if !self
+                .files
+                .get()
+                .is_file(&path)
+                .map_err(|error| file_error(&error))?
+            {
                 continue;
             }
             if let Some((_, other)) = found {
@@ -268,16 +333,26 @@ impl<'a> Loader<'a> {
         }
         found.ok_or_else(|| {
             let directory = self.display(".");
-            let directory = if directory.is_empty() { "the root" } else { &directory };
-            Error::new(ErrorKind::Kustomization, format!("{directory} has no kustomization file"))
-                .remedy(format!("add one of {}", FILE_NAMES.join(", ")))
+            let directory = if directory.is_empty() {
+                "the root"
+            } else {
+                &directory
+            };
+            Error::new(
+                ErrorKind::Kustomization,
+                format!("{directory} has no kustomization file"),
+            )
+            .remedy(format!("add one of {}", FILE_NAMES.join(", ")))
         })
     }
 }
 
 fn forbidden(address: &str) -> Error {
-    Error::new(ErrorKind::Remote, format!("{address} is remote, and remote bases are not allowed here"))
-        .remedy("copy what it holds into the repository")
+    Error::new(
+        ErrorKind::Remote,
+        format!("{address} is remote, and remote bases are not allowed here"),
+    )
+    .remedy("copy what it holds into the repository")
 }
 
 fn file_error(error: &FileSystemError) -> Error {

@@ -14,7 +14,9 @@ pub(crate) fn is_remote_base(path: &str) -> bool {
         return false;
     }
     let path = path.split('?').next().unwrap_or(path);
-    let Some((host, rest)) = split_host(path) else { return false };
+    let Some((host, rest)) = split_host(path) else {
+        return false;
+    };
     if host.is_empty() {
         return false;
     }
@@ -63,7 +65,9 @@ fn split_user(text: &str) -> (bool, &str) {
     match text.split_once('@') {
         Some((user, rest))
             if user.starts_with(|first: char| first.is_ascii_alphabetic())
-                && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') =>
+                && user
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') =>
         {
             (true, rest)
         }
@@ -109,7 +113,14 @@ mod tests {
         ] {
             assert!(is_remote_base(address), "{address}");
         }
-        for path in ["../base", "base", "/abs/base", "a/b/c", "https://host/one", "host.com/owner/repository"] {
+        for path in [
+            "../base",
+            "base",
+            "/abs/base",
+            "a/b/c",
+            "https://host/one",
+            "host.com/owner/repository",
+        ] {
             assert!(!is_remote_base(path), "{path}");
         }
         assert!(is_remote_file("https://host/file.yaml") && !is_remote_file("http.yaml"));

@@ -35,7 +35,11 @@ impl JsonPatch {
             Value::Array(operations) => operations,
             _ => return Err("a JSON patch is a list of operations".to_owned()),
         };
-        operations.into_iter().map(read_operation).collect::<Outcome<_>>().map(Self)
+        operations
+            .into_iter()
+            .map(read_operation)
+            .collect::<Outcome<_>>()
+            .map(Self)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -78,7 +82,9 @@ fn read_operation(value: Value) -> Outcome<Operation> {
 fn round_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            let exact = number.as_i64().is_some_and(|integer| integer.unsigned_abs() <= 1 << 53);
+            let exact = number
+                .as_i64()
+                .is_some_and(|integer| integer.unsigned_abs() <= 1 << 53);
             if !exact && let Some(rounded) = number.as_f64().and_then(serde_json::Number::from_f64) {
                 *number = rounded;
             }
@@ -95,7 +101,9 @@ fn unescape(token: &str) -> String {
 
 /// The place of an index in a list of `length`; negative ones count from the end.
 fn index_in(token: &str, length: usize) -> Outcome<usize> {
-    let index: i64 = token.parse().map_err(|_| format!("{token:?} is no index of a list"))?;
+    let index: i64 = token
+        .parse()
+        .map_err(|_| format!("{token:?} is no index of a list"))?;
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = if index < 0 { index + length } else { index };
     if place < 0 || place >= length {
@@ -107,7 +115,9 @@ fn index_in(token: &str, length: usize) -> Outcome<usize> {
 /// The container that a path's last step belongs to, and that step.
 fn find<'v>(document: &'v mut Value, path: &str) -> Outcome<(&'v mut Value, String)> {
     let missing = || format!("the object has nothing at {path:?}");
-    let Some((parents, last)) = path.rsplit_once('/') else { return Err(missing()) };
+    let Some((parents, last)) = path.rsplit_once('/') else {
+        return Err(missing());
+    };
     let mut current = document;
     for token in parents.split('/').skip(1) {
         let token = unescape(token);
@@ -120,7 +130,11 @@ fn find<'v>(document: &'v mut Value, path: &str) -> Outcome<(&'v mut Value, Stri
             _ => return Err(missing()),
         };
     }
-    if current.is_object() || current.is_array() { Ok((current, unescape(last))) } else { Err(missing()) }
+    if current.is_object() || current.is_array() {
+        Ok((current, unescape(last)))
+    } else {
+        Err(missing())
+    }
 }
 
 fn get(container: &Value, key: &str) -> Outcome<Option<Value>> {
@@ -147,9 +161,10 @@ fn add(container: &mut Value, key: String, value: Value) -> Outcome<()> {
 
 fn remove(container: &mut Value, key: &str) -> Outcome<()> {
     match container {
-        Value::Object(fields) => {
-            fields.remove(key).map(|_| ()).ok_or_else(|| format!("there is no field {key:?} to remove"))
-        }
+        Value::Object(fields) => fields
+            .remove(key)
+            .map(|_| ())
+            .ok_or_else(|| format!("there is no field {key:?} to remove")),
         Value::Array(items) => {
             let index = index_in(key, items.len())?;
             items.remove(index);
@@ -161,11 +176,15 @@ fn remove(container: &mut Value, key: &str) -> Outcome<()> {
 
 impl Operation {
     fn path(&self) -> Outcome<&str> {
-        self.path.as_deref().ok_or_else(|| "the path is missing".to_owned())
+        self.path
+            .as_deref()
+            .ok_or_else(|| "the path is missing".to_owned())
     }
 
     fn from(&self) -> Outcome<&str> {
-        self.from.as_deref().ok_or_else(|| "the field from is missing".to_owned())
+        self.from
+            .as_deref()
+            .ok_or_else(|| "the field from is missing".to_owned())
     }
 
     fn value(&self) -> Value {
@@ -197,7 +216,9 @@ impl Operation {
                 add(container, key, value)
             }
             "test" => self.test(document),
-            other => Err(format!("the operation {other:?} is unknown; use add, remove, replace, move, copy or test")),
+            other => Err(format!(
+                "the operation {other:?} is unknown; use add, remove, replace, move, copy or test"
+            )),
         }
     }
 
@@ -245,7 +266,9 @@ mod tests {
 
     fn apply(object: &str, patch: &str) -> Outcome<String> {
         let limits = Limits::default();
-        let mut node = parse_document(object.as_bytes(), Flavour::Kyaml, limits).unwrap().unwrap();
+        let mut node = parse_document(object.as_bytes(), Flavour::Kyaml, limits)
+            .unwrap()
+            .unwrap();
         JsonPatch::parse(patch, &limits)?.apply(&mut node)?;
         Ok(write_sigs_node(&node, Flavour::Kyaml).unwrap())
     }
@@ -254,12 +277,27 @@ mod tests {
     fn operations_follow_the_go_library() {
         let object = "a: {b: [1, 2]}\n";
         let cases = [
-            ("- {op: add, path: /a/b/-, value: 3}", Some("a:\n  b:\n  - 1\n  - 2\n  - 3\n")),
-            ("- {op: add, path: /a/b/0, value: 0}", Some("a:\n  b:\n  - 0\n  - 1\n  - 2\n")),
+            (
+                "- {op: add, path: /a/b/-, value: 3}",
+                Some("a:\n  b:\n  - 1\n  - 2\n  - 3\n"),
+            ),
+            (
+                "- {op: add, path: /a/b/0, value: 0}",
+                Some("a:\n  b:\n  - 0\n  - 1\n  - 2\n"),
+            ),
             ("- {op: remove, path: /a/b/-1}", Some("a:\n  b:\n  - 1\n")),
-            ("- {op: replace, path: /a/c, value: x}", Some("a:\n  b:\n  - 1\n  - 2\n  c: x\n")),
-            ("- {op: move, from: /a/b, path: /c~1d}", Some("a: {}\nc/d:\n- 1\n- 2\n")),
-            ("[{\"op\": \"test\", \"path\": \"/a/b/1\", \"value\": 2}]", Some("a:\n  b:\n  - 1\n  - 2\n")),
+            (
+                "- {op: replace, path: /a/c, value: x}",
+                Some("a:\n  b:\n  - 1\n  - 2\n  c: x\n"),
+            ),
+            (
+                "- {op: move, from: /a/b, path: /c~1d}",
+                Some("a: {}\nc/d:\n- 1\n- 2\n"),
+            ),
+            (
+                "[{\"op\": \"test\", \"path\": \"/a/b/1\", \"value\": 2}]",
+                Some("a:\n  b:\n  - 1\n  - 2\n"),
+            ),
             ("- {op: test, path: /a/b/1, value: 3}", None),
             ("- {op: remove, path: /a/x}", None),
             ("- {op: add, path: /x/y, value: 1}", None),

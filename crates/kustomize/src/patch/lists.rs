@@ -32,7 +32,14 @@ pub(super) fn merge_list<'a>(
         None if same => Some(target_ids.clone()),
         None => None,
     };
-    let mut list = List { merger, pool, target: target_ids, patch: patch_ids, same, element_kind };
+    let mut list = List {
+        merger,
+        pool,
+        target: target_ids,
+        patch: patch_ids,
+        same,
+        element_kind,
+    };
     let values = list.element_values(&strategy.keys);
     if !values.is_empty() || !strategy.keys.is_empty() {
         list.merge(values, &strategy.keys)?;
@@ -58,7 +65,11 @@ impl List<'_, '_> {
         let mut result = Vec::with_capacity(self.target.len());
         for (index, id) in self.target.iter().enumerate() {
             let again = self.target[index + 1..].contains(id);
-            let node = if again { pool[*id].clone() } else { pool[*id].take() };
+            let node = if again {
+                pool[*id].clone()
+            } else {
+                pool[*id].take()
+            };
             if let Some(node) = node {
                 result.push(node);
             }
@@ -150,13 +161,20 @@ impl List<'_, '_> {
     fn merge_element(&mut self, keys: &[String], values: &[String]) -> Outcome<Option<Id>> {
         let (keys, values) = valid_keys(std::slice::from_ref(&values.to_vec()), values, keys);
         let target = self.find(&self.target, &keys, &values);
-        let patch = self.patch.as_ref().and_then(|patch| self.find(patch, &keys, &values));
+        let patch = self
+            .patch
+            .as_ref()
+            .and_then(|patch| self.find(patch, &keys, &values));
         let kind = self.element_kind.clone();
         let merger = *self.merger;
         match (target, patch) {
             (None, None) => Ok(None),
-            (Some(target), Some(_)) if self.same => Ok(merger.settle(&mut self.pool[target], kind)?.then_some(target)),
-            (Some(target), None) => Ok(merger.only_target(&mut self.pool[target], kind)?.then_some(target)),
+            (Some(target), Some(_)) if self.same => {
+                Ok(merger.settle(&mut self.pool[target], kind)?.then_some(target))
+            }
+            (Some(target), None) => Ok(merger
+                .only_target(&mut self.pool[target], kind)?
+                .then_some(target)),
             (None, Some(patch)) => {
                 let node = std::mem::replace(&mut self.pool[patch], Node::null());
                 match merger.only_patch(node, kind)? {
@@ -184,17 +202,30 @@ impl List<'_, '_> {
     fn find(&self, list: &[Id], keys: &[String], values: &[String]) -> Option<Id> {
         if keys.first().is_none_or(String::is_empty) {
             let value = values.first().map_or("", String::as_str);
-            return list.iter().copied().find(|id| tree::text_of(&self.pool[*id]) == value);
+            return list
+                .iter()
+                .copied()
+                .find(|id| tree::text_of(&self.pool[*id]) == value);
         }
         list.iter().copied().find(|id| {
-            let Some(mapping) = self.pool[*id].as_mapping() else { return false };
-            keys.iter().zip(values).all(|(key, value)| mapping.get(key).is_some_and(|node| tree::text_of(node) == value))
+            let Some(mapping) = self.pool[*id].as_mapping() else {
+                return false;
+            };
+            keys.iter()
+                .zip(values)
+                .all(|(key, value)| mapping.get(key).is_some_and(|node| tree::text_of(node) == value))
         })
     }
 
     /// Replaces the elements with these values by `element`, or appends it; without one, removes them.
     /// Elements of which nothing is left are dropped on the way.
-    fn set_element(&self, list: &mut Vec<Id>, element: Option<Id>, keys: &[String], values: &[String]) -> Outcome<()> {
+    fn set_element(
+        &self,
+        list: &mut Vec<Id>,
+        element: Option<Id>,
+        keys: &[String],
+        values: &[String],
+    ) -> Outcome<()> {
         let for_mappings = keys.first().is_some_and(|key| !key.is_empty())
             && values.first().is_some_and(|value| !value.is_empty());
         let mut result = Vec::with_capacity(list.len() + 1);
@@ -232,7 +263,12 @@ impl List<'_, '_> {
         for id in source.iter().copied() {
             let node = &self.pool[id];
             if keys.first().is_none_or(String::is_empty) {
-                self.set_element(list, Some(id), &[String::new()], &[tree::text_of(node).to_owned()])?;
+                self.set_element(
+                    list,
+                    Some(id),
+                    &[String::new()],
+                    &[tree::text_of(node).to_owned()],
+                )?;
                 continue;
             }
             let mut values = Vec::new();
@@ -241,7 +277,10 @@ impl List<'_, '_> {
                     None
                 } else {
                     let Some(mapping) = node.as_mapping() else {
-                        return Err(format!("the list has {} among its mappings", tree::kind_name(node)));
+                        return Err(format!(
+                            "the list has {} among its mappings",
+                            tree::kind_name(node)
+                        ));
                     };
                     mapping.get(key)
                 };
@@ -266,14 +305,22 @@ fn matches_element(node: &Node, keys: &[String], values: &[String]) -> Outcome<b
         if let Some(value) = values.get(index) {
             found = if key.is_empty() {
                 if node.text().is_none() {
-                    return Err(format!("the list has {} among its scalars", tree::kind_name(node)));
+                    return Err(format!(
+                        "the list has {} among its scalars",
+                        tree::kind_name(node)
+                    ));
                 }
                 tree::value_of(node) == value
             } else {
                 let Some(mapping) = node.as_mapping() else {
-                    return Err(format!("the list has {} among its mappings", tree::kind_name(node)));
+                    return Err(format!(
+                        "the list has {} among its mappings",
+                        tree::kind_name(node)
+                    ));
                 };
-                mapping.get(key).is_some_and(|node| value.is_empty() || tree::text_of(node) == value)
+                mapping
+                    .get(key)
+                    .is_some_and(|node| value.is_empty() || tree::text_of(node) == value)
             };
         }
         if !found {
@@ -285,7 +332,11 @@ fn matches_element(node: &Node, keys: &[String], values: &[String]) -> Outcome<b
 
 /// Leaves out keys that no element has.
 fn valid_keys(values_list: &[Vec<String>], values: &[String], keys: &[String]) -> (Vec<String>, Vec<String>) {
-    let valid = |index: usize| values_list.iter().any(|values| values.get(index).is_some_and(|value| !value.is_empty()));
+    let valid = |index: usize| {
+        values_list
+            .iter()
+            .any(|values| values.get(index).is_some_and(|value| !value.is_empty()))
+    };
     let flags: Vec<bool> = (0..keys.len()).map(valid).collect();
     if !flags.contains(&true) {
         return (keys.to_vec(), values.to_vec());
@@ -325,7 +376,11 @@ fn combine(first: &[String], second: &[String]) -> Option<Vec<String>> {
         } else if !left.is_empty() && !right.is_empty() {
             return None;
         }
-        result.push(if left.is_empty() { right.clone() } else { left.clone() });
+        result.push(if left.is_empty() {
+            right.clone()
+        } else {
+            left.clone()
+        });
     }
     common.then_some(result)
 }

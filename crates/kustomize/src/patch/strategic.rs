@@ -33,13 +33,17 @@ fn parse_directive(text: &str) -> Outcome<Directive> {
         "delete" => Ok(Directive::Delete),
         "replace" => Ok(Directive::Replace),
         "merge" => Ok(Directive::Merge),
-        other => Err(format!("the directive $patch: {other} is unknown; use delete, replace or merge")),
+        other => Err(format!(
+            "the directive $patch: {other} is unknown; use delete, replace or merge"
+        )),
     }
 }
 
 /// Takes the directive out of a mapping.
 fn take_directive(mapping: &mut Mapping) -> Outcome<Directive> {
-    let Some(node) = mapping.get(DIRECTIVE) else { return Ok(Directive::Merge) };
+    let Some(node) = mapping.get(DIRECTIVE) else {
+        return Ok(Directive::Merge);
+    };
     let directive = parse_directive(tree::text_of(node))?;
     mapping.remove(DIRECTIVE);
     Ok(directive)
@@ -78,7 +82,9 @@ impl<'a> Merger<'a> {
     /// Target and patch are both there.
     pub(super) fn both(&self, target: &mut Node, patch: Node, known: Option<TypeRef<'a>>) -> Outcome<Merged> {
         if tree::is_null(target) {
-            return self.only_patch(patch, known).map(|merged| merged.map_or(Merged::Nothing, Merged::Patch));
+            return self
+                .only_patch(patch, known)
+                .map(|merged| merged.map_or(Merged::Nothing, Merged::Patch));
         }
         let null_patch = tree::is_null(&patch);
         if !null_patch && std::mem::discriminant(&target.content) != std::mem::discriminant(&patch.content) {
@@ -97,7 +103,10 @@ impl<'a> Merger<'a> {
                 self.mappings(fields, patch, kind.as_ref())
             }
             Content::Sequence(items) => {
-                let Some(strategy) = kind.as_ref().and_then(TypeRef::strategy).filter(|strategy| strategy.merges())
+                let Some(strategy) = kind
+                    .as_ref()
+                    .and_then(TypeRef::strategy)
+                    .filter(|strategy| strategy.merges())
                 else {
                     return Ok(Merged::Patch(patch));
                 };
@@ -105,13 +114,22 @@ impl<'a> Merger<'a> {
                     return Ok(Merged::Nothing);
                 }
                 let mut patch = patch;
-                let Some(elements) = patch.as_sequence_mut() else { return Ok(Merged::Nothing) };
+                let Some(elements) = patch.as_sequence_mut() else {
+                    return Ok(Merged::Nothing);
+                };
                 let element_kind = kind.as_ref().and_then(TypeRef::elements);
                 match take_list_directive(elements)? {
                     Directive::Delete => Ok(Merged::Nothing),
                     Directive::Replace => {
                         let elements = std::mem::take(elements);
-                        patch.content = Content::Sequence(merge_list(self, elements, None, true, strategy, element_kind)?);
+                        patch.content = Content::Sequence(merge_list(
+                            self,
+                            elements,
+                            None,
+                            true,
+                            strategy,
+                            element_kind,
+                        )?);
                         Ok(Merged::Patch(patch))
                     }
                     Directive::Merge => {
@@ -126,7 +144,9 @@ impl<'a> Merger<'a> {
     }
 
     fn mappings(&self, fields: &mut Mapping, mut patch: Node, kind: Option<&TypeRef<'a>>) -> Outcome<Merged> {
-        let Some(changes) = patch.as_mapping_mut() else { return Ok(Merged::Nothing) };
+        let Some(changes) = patch.as_mapping_mut() else {
+            return Ok(Merged::Nothing);
+        };
         match take_directive(changes)? {
             Directive::Delete => return Ok(Merged::Nothing),
             Directive::Replace => {
@@ -141,7 +161,9 @@ impl<'a> Merger<'a> {
             let name = entry.key.text().unwrap_or_default().to_owned();
             let child = kind.and_then(|kind| kind.field(&name));
             let merged = match fields.get_mut(&name) {
-                Some(target) => self.both(target, entry.value, child).map_err(|problem| below(&name, &problem))?,
+                Some(target) => self
+                    .both(target, entry.value, child)
+                    .map_err(|problem| below(&name, &problem))?,
                 None => self
                     .only_patch(entry.value, child)
                     .map_err(|problem| below(&name, &problem))?
@@ -153,7 +175,12 @@ impl<'a> Merger<'a> {
     }
 
     /// Fields of the target that the patch does not name: kyaml walks them too, and drops nulls without text.
-    fn untouched_fields(&self, fields: &mut Mapping, changes: Option<&Mapping>, kind: Option<&TypeRef<'a>>) -> Outcome<()> {
+    fn untouched_fields(
+        &self,
+        fields: &mut Mapping,
+        changes: Option<&Mapping>,
+        kind: Option<&TypeRef<'a>>,
+    ) -> Outcome<()> {
         let mut gone = Vec::new();
         for (name, value) in fields.iter_mut() {
             if changes.is_some_and(|changes| changes.contains_key(name)) {
@@ -180,7 +207,11 @@ impl<'a> Merger<'a> {
         match &mut target.content {
             Content::Mapping(fields) => self.untouched_fields(fields, None, kind.as_ref())?,
             Content::Sequence(items) => {
-                if let Some(strategy) = kind.as_ref().and_then(TypeRef::strategy).filter(|strategy| strategy.merges()) {
+                if let Some(strategy) = kind
+                    .as_ref()
+                    .and_then(TypeRef::strategy)
+                    .filter(|strategy| strategy.merges())
+                {
                     let element_kind = kind.as_ref().and_then(TypeRef::elements);
                     *items = merge_list(self, std::mem::take(items), None, false, strategy, element_kind)?;
                 }
@@ -202,7 +233,11 @@ impl<'a> Merger<'a> {
                 self.settle_fields(fields, kind.as_ref())?;
             }
             Content::Sequence(items) => {
-                if let Some(strategy) = kind.as_ref().and_then(TypeRef::strategy).filter(|strategy| strategy.merges()) {
+                if let Some(strategy) = kind
+                    .as_ref()
+                    .and_then(TypeRef::strategy)
+                    .filter(|strategy| strategy.merges())
+                {
                     let element_kind = kind.as_ref().and_then(TypeRef::elements);
                     *items = merge_list(self, std::mem::take(items), None, true, strategy, element_kind)?;
                 }
@@ -216,7 +251,11 @@ impl<'a> Merger<'a> {
         let mut gone = Vec::new();
         for (name, value) in fields.iter_mut() {
             let child = kind.and_then(|kind| kind.field(name));
-            if !self.settle(value, child).map_err(|problem| below(name, &problem))? || tree::is_null(value) {
+            if !self
+                .settle(value, child)
+                .map_err(|problem| below(name, &problem))?
+                || tree::is_null(value)
+            {
                 gone.push(name.to_owned());
             }
             tree::quote_ambiguous(value);
@@ -239,7 +278,11 @@ impl<'a> Merger<'a> {
                 self.settle_fields(fields, kind.as_ref())?;
             }
             Content::Sequence(items) => {
-                if let Some(strategy) = kind.as_ref().and_then(TypeRef::strategy).filter(|strategy| strategy.merges()) {
+                if let Some(strategy) = kind
+                    .as_ref()
+                    .and_then(TypeRef::strategy)
+                    .filter(|strategy| strategy.merges())
+                {
                     if take_list_directive(items)? == Directive::Delete {
                         return Ok(false);
                     }
@@ -273,6 +316,7 @@ fn put(fields: &mut Mapping, mut key: Node, name: &str, merged: Merged) -> Outco
         Merged::Patch(mut node) => match fields.get_mut(name) {
             Some(field) => {
                 tree::set_style(&mut node, field.style);
+                node.presentation = field.presentation.take();
                 *field = node;
             }
             None => {
@@ -287,15 +331,24 @@ fn put(fields: &mut Mapping, mut key: Node, name: &str, merged: Merged) -> Outco
 
 /// Takes the directive out of a list: an element with nothing but `$patch`.
 pub(super) fn take_list_directive(items: &mut Vec<Node>) -> Outcome<Directive> {
-    let found = items.iter().find_map(|item| item.as_mapping().filter(|mapping| mapping.contains_key(DIRECTIVE)));
-    let Some(mapping) = found.filter(|mapping| mapping.len() == 1) else { return Ok(Directive::Merge) };
+    let found = items.iter().find_map(|item| {
+        item.as_mapping()
+            .filter(|mapping| mapping.contains_key(DIRECTIVE))
+    });
+    let Some(mapping) = found.filter(|mapping| mapping.len() == 1) else {
+        return Ok(Directive::Merge);
+    };
     let text = mapping.get(DIRECTIVE).map_or("", tree::text_of).to_owned();
     let directive = parse_directive(&text)?;
     items.retain(|item| {
         if tree::is_null_or_empty_mapping(item) {
             return false;
         }
-        item.as_mapping().is_none_or(|mapping| mapping.get(DIRECTIVE).is_none_or(|node| tree::text_of(node) != text))
+        item.as_mapping().is_none_or(|mapping| {
+            mapping
+                .get(DIRECTIVE)
+                .is_none_or(|node| tree::text_of(node) != text)
+        })
     });
     Ok(directive)
 }

@@ -83,7 +83,10 @@ impl BuildState {
         add(PREFIXES, csv(self.prefixes.iter()));
         add(SUFFIXES, csv(self.suffixes.iter()));
         add(PREVIOUS_NAMES, csv(self.previous.iter().map(|id| &id.name)));
-        add(PREVIOUS_NAMESPACES, csv(self.previous.iter().map(|id| &id.namespace)));
+        add(
+            PREVIOUS_NAMESPACES,
+            csv(self.previous.iter().map(|id| &id.namespace)),
+        );
         add(PREVIOUS_KINDS, csv(self.previous.iter().map(|id| &id.kind)));
         add(BEHAVIOR, self.behavior.clone().unwrap_or_default());
         for (set, name) in [
@@ -116,24 +119,36 @@ impl BuildState {
     /// Takes the notes out of the annotations of an object.
     pub(crate) fn take_from(node: &mut Node) -> Self {
         let mut state = Self::default();
-        let Some(metadata) = node.get_mut("metadata") else { return state };
-        let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) else { return state };
+        let Some(metadata) = node.get_mut("metadata") else {
+            return state;
+        };
+        let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) else {
+            return state;
+        };
         if !annotations.keys().any(|key| key.starts_with(DOMAIN)) {
             return state;
         }
         let mut take = |name: &str| {
-            annotations.remove(&format!("{DOMAIN}{name}")).map(|node| tree::text_of(&node).to_owned())
+            annotations
+                .remove(&format!("{DOMAIN}{name}"))
+                .map(|node| tree::text_of(&node).to_owned())
         };
         state.prefixes = take(PREFIXES).map(|text| split(&text)).unwrap_or_default();
         state.suffixes = take(SUFFIXES).map(|text| split(&text)).unwrap_or_default();
-        if let (Some(names), Some(namespaces), Some(kinds)) =
-            (take(PREVIOUS_NAMES), take(PREVIOUS_NAMESPACES), take(PREVIOUS_KINDS))
-        {
+        if let (Some(names), Some(namespaces), Some(kinds)) = (
+            take(PREVIOUS_NAMES),
+            take(PREVIOUS_NAMESPACES),
+            take(PREVIOUS_KINDS),
+        ) {
             state.previous = split(&names)
                 .into_iter()
                 .zip(split(&namespaces))
                 .zip(split(&kinds))
-                .map(|((name, namespace), kind)| PreviousId { name, namespace, kind })
+                .map(|((name, namespace), kind)| PreviousId {
+                    name,
+                    namespace,
+                    kind,
+                })
                 .collect();
         }
         state.behavior = take(BEHAVIOR);

@@ -33,7 +33,10 @@ pub(crate) fn read_objects(text: &[u8], file: &str, limits: &Limits) -> Result<V
 /// # Errors
 /// As [`crate::build`] would report for the file.
 pub(crate) fn parse_objects(text: &[u8], file: &str, limits: &Limits) -> Result<Vec<Node>> {
-    Ok(read_objects(text, file, limits)?.into_iter().map(Resource::into_node).collect())
+    Ok(read_objects(text, file, limits)?
+        .into_iter()
+        .map(Resource::into_node)
+        .collect())
 }
 
 /// A document with the line before it.
@@ -51,21 +54,32 @@ fn split_documents(text: &str) -> Result<Vec<Document<'_>>> {
     let mut search = 0;
     while let Some(offset) = text[search..].find("\n---") {
         let separator = search + offset;
-        let Some(length) = text[separator + 4..].find('\n') else { break };
+        let Some(length) = text[separator + 4..].find('\n') else {
+            break;
+        };
         let rest = text[separator + 4..separator + 4 + length].trim();
         line += count_lines(&text[search..=separator]);
         if !rest.is_empty() && !rest.starts_with('#') {
-            return Err(Error::new(ErrorKind::Yaml, format!("a document separator is followed by {rest:?}"))
-                .at_line(line + 1)
-                .remedy("put only --- on the line, and the document on the next"));
+            return Err(Error::new(
+                ErrorKind::Yaml,
+                format!("a document separator is followed by {rest:?}"),
+            )
+            .at_line(line + 1)
+            .remedy("put only --- on the line, and the document on the next"));
         }
-        documents.push(Document { text: format!("{}\n", &text[start..separator]).into(), line: start_line });
+        documents.push(Document {
+            text: format!("{}\n", &text[start..separator]).into(),
+            line: start_line,
+        });
         start = separator + 4 + length + 1;
         line += 1;
         start_line = line;
         search = start;
     }
-    documents.push(Document { text: text[start..].into(), line: start_line });
+    documents.push(Document {
+        text: text[start..].into(),
+        line: start_line,
+    });
     Ok(documents)
 }
 
@@ -75,7 +89,11 @@ fn count_lines(text: &str) -> u32 {
 
 fn read_nodes(text: &[u8], limits: &Limits) -> Result<Vec<Node>> {
     let text = String::from_utf8_lossy(text);
-    let text = if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text };
+    let text = if text.contains("\r\n") {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text
+    };
     if text.is_empty() {
         return Ok(Vec::new());
     }
@@ -88,11 +106,19 @@ fn read_nodes(text: &[u8], limits: &Limits) -> Result<Vec<Node>> {
             let kind = Error::from_yaml(&error).kind();
             Error::new(kind, error.problem()).at_line(line)
         })?;
-        let Some(node) = parsed.filter(|node| !node.is_null()) else { continue };
+        let Some(node) = parsed.filter(|node| !node.is_null()) else {
+            continue;
+        };
         let kind = node.get("kind").map_or("", tree::value_of);
         let wraps = node.get("items").is_some() || node.get("functionConfig").is_some();
         if single && (kind == "ResourceList" || kind == "List") && wraps {
-            nodes.extend(node.get("items").and_then(Node::as_sequence).unwrap_or_default().iter().cloned());
+            nodes.extend(
+                node.get("items")
+                    .and_then(Node::as_sequence)
+                    .unwrap_or_default()
+                    .iter()
+                    .cloned(),
+            );
         } else {
             nodes.push(node);
         }
@@ -119,7 +145,10 @@ fn drop_bad(nodes: Vec<Node>) -> Result<Vec<Node>> {
 /// Checks that a node has kind and, unless it is a list, a name.
 pub(super) fn validate(node: &Node) -> std::result::Result<(), String> {
     if node.as_mapping().is_none() {
-        return Err(format!("expected a Kubernetes object, found {}", tree::kind_name(node)));
+        return Err(format!(
+            "expected a Kubernetes object, found {}",
+            tree::kind_name(node)
+        ));
     }
     let kind = node.get("kind").map_or("", tree::value_of);
     let name = node
@@ -128,7 +157,11 @@ pub(super) fn validate(node: &Node) -> std::result::Result<(), String> {
         .filter(|name| !tree::is_null_or_empty(name))
         .map_or("", tree::text_of);
     if kind.is_empty() {
-        let named = if name.is_empty() { String::new() } else { format!(" named {name:?}") };
+        let named = if name.is_empty() {
+            String::new()
+        } else {
+            format!(" named {name:?}")
+        };
         return Err(format!("the object{named} has no kind"));
     }
     if name.is_empty() && !kind.ends_with("List") {
@@ -139,14 +172,21 @@ pub(super) fn validate(node: &Node) -> std::result::Result<(), String> {
 
 /// Puts the items of lists in their place; kustomize appends them behind everything else.
 fn inline_lists(nodes: Vec<Node>, limits: &Limits) -> Result<Vec<Node>> {
-    if !nodes.iter().any(|node| node.get("kind").map_or("", tree::text_of).ends_with("List")) {
+    if !nodes
+        .iter()
+        .any(|node| node.get("kind").map_or("", tree::text_of).ends_with("List"))
+    {
         return Ok(nodes);
     }
     let mut queue: VecDeque<Node> = nodes.into();
     let mut result = Vec::new();
     while let Some(node) = queue.pop_front() {
         let kind = node.get("kind").map_or("", tree::text_of);
-        let items = if kind.ends_with("List") { node.get("items") } else { None };
+        let items = if kind.ends_with("List") {
+            node.get("items")
+        } else {
+            None
+        };
         let Some(items) = items else {
             result.push(node);
             continue;
@@ -155,10 +195,13 @@ fn inline_lists(nodes: Vec<Node>, limits: &Limits) -> Result<Vec<Node>> {
             continue;
         }
         let Some(elements) = items.as_sequence() else {
-            return Err(Error::new(ErrorKind::Resource, format!("items is {}", tree::kind_name(items)))
-                .at_line(items.position.line)
-                .at_field("items")
-                .remedy("give a list of objects"));
+            return Err(Error::new(
+                ErrorKind::Resource,
+                format!("items is {}", tree::kind_name(items)),
+            )
+            .at_line(items.position.line)
+            .at_field("items")
+            .remedy("give a list of objects"));
         };
         for element in elements {
             queue.extend(inline_item(element, limits)?);
@@ -185,14 +228,20 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let resources = read_objects(text.as_bytes(), "f.yaml", &Limits::default()).unwrap();
-        resources.iter().map(|resource| format!("{} {}", resource.kind(), resource.name())).collect()
+        resources
+            .iter()
+            .map(|resource| format!("{} {}", resource.kind(), resource.name()))
+            .collect()
     }
 
     #[test]
     fn documents_and_lists_become_objects() {
         let text = "# c\n---\nkind: A\nmetadata: {name: a}\n--- # next\nkind: BList\nitems:\n- {kind: B, metadata: {name: b}}\n---\n---\nkind: C\nmetadata: {name: c}\n";
         assert_eq!(names(text), ["A a", "C c", "B b"]);
-        assert_eq!(names("kind: List\nitems:\n- {kind: B, metadata: {name: b}}\n"), ["B b"]);
+        assert_eq!(
+            names("kind: List\nitems:\n- {kind: B, metadata: {name: b}}\n"),
+            ["B b"]
+        );
         assert!(names("# nothing\n").is_empty());
     }
 
@@ -201,7 +250,10 @@ mod tests {
         let text = "kind: A\nmetadata: {name: a}\n---\nkind: B\n";
         let error = read_objects(text.as_bytes(), "f.yaml", &Limits::default()).unwrap_err();
         assert_eq!(error.file(), Some("f.yaml"));
-        assert!(error.to_string().contains("kind B has no metadata.name"), "{error}");
+        assert!(
+            error.to_string().contains("kind B has no metadata.name"),
+            "{error}"
+        );
         let text = "kind: A\nmetadata: {name: a}\n---\nkind: B\n x: [\n";
         let error = read_objects(text.as_bytes(), "f.yaml", &Limits::default()).unwrap_err();
         assert!(error.line() > Some(3), "{error}");

@@ -44,7 +44,11 @@ fn encode(node: &Node, kind: &str, fields: &[&str], optional: &str) -> Result<St
         object.insert((*field).to_owned(), value(field)?);
     }
     let extra = value(optional)?;
-    if extra.is_object() || node.get(optional).is_some_and(|node| node.as_sequence().is_some()) {
+    if extra.is_object()
+        || node
+            .get(optional)
+            .is_some_and(|node| node.as_sequence().is_some())
+    {
         object.insert(optional.to_owned(), extra);
     }
     Ok(go_json(&Value::Object(object)))
@@ -152,14 +156,22 @@ mod tests {
     use sluice_goyaml::{Limits, parse_document};
 
     fn hash(text: &str) -> String {
-        hash_of(&parse_document(text.as_bytes(), Flavour::Kyaml, Limits::default()).unwrap().unwrap()).unwrap()
+        hash_of(
+            &parse_document(text.as_bytes(), Flavour::Kyaml, Limits::default())
+                .unwrap()
+                .unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn hashes_equal_those_of_kustomize() {
         // Suffixes as kustomize 5.8.1 prints them for these objects.
         assert_eq!(hash("kind: ConfigMap\nmetadata: {name: q}\n"), "6ct58987ht");
-        assert_eq!(hash("kind: ConfigMap\ndata:\n  A: it is a 'word'\n  B: ''''\n  C: quoted\n  D: a=b\n  E: ''\n"), "bkhh9b6gm2");
+        assert_eq!(
+            hash("kind: ConfigMap\ndata:\n  A: it is a 'word'\n  B: ''''\n  C: quoted\n  D: a=b\n  E: ''\n"),
+            "bkhh9b6gm2"
+        );
     }
 
     #[test]

@@ -21,7 +21,11 @@ pub struct Gvk {
 impl Gvk {
     pub(crate) fn new(api_version: &str, kind: &str) -> Self {
         let (group, version) = split_api_version(api_version);
-        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
     }
 
     /// Whether each text that is not empty is the same.
@@ -34,14 +38,24 @@ impl Gvk {
     /// `group/version`, or the version alone for the core group.
     #[must_use]
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 }
 
 impl fmt::Display for Gvk {
     /// `Deployment.v1.apps`, with `[noGrp]` and so on for what is missing.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or = |text: &'static str, value: &str| if value.is_empty() { text.to_owned() } else { value.to_owned() };
+        let or = |text: &'static str, value: &str| {
+            if value.is_empty() {
+                text.to_owned()
+            } else {
+                value.to_owned()
+            }
+        };
         write!(
             formatter,
             "{}.{}.{}",
@@ -73,7 +87,12 @@ pub struct ResourceId {
 impl ResourceId {
     pub(crate) fn new(gvk: Gvk, name: &str, namespace: &str, schema: &Schema) -> Self {
         let cluster_scoped = schema.is_cluster_scoped(&gvk);
-        Self { gvk, name: name.to_owned(), namespace: namespace.to_owned(), cluster_scoped }
+        Self {
+            gvk,
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            cluster_scoped,
+        }
     }
 
     /// The namespace for comparisons: `default` where none is given, and a word that is none for kinds
@@ -112,8 +131,16 @@ impl ResourceId {
 impl fmt::Display for ResourceId {
     /// `Deployment.v1.apps/name.namespace`, as kustomize prints ids.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = if self.name.is_empty() { "[noName]" } else { &self.name };
-        let namespace = if self.namespace.is_empty() { "[noNs]" } else { &self.namespace };
+        let name = if self.name.is_empty() {
+            "[noName]"
+        } else {
+            &self.name
+        };
+        let namespace = if self.namespace.is_empty() {
+            "[noNs]"
+        } else {
+            &self.namespace
+        };
         write!(formatter, "{}/{name}.{namespace}", self.gvk)
     }
 }

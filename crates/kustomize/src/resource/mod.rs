@@ -8,8 +8,8 @@ mod origin;
 
 pub(crate) use factory::{parse_objects, read_objects};
 pub(crate) use hash::{go_json, hash_of};
-pub use id::{Gvk, ResourceId};
 pub(crate) use id::{DEFAULT_NAMESPACE, IdKey, NOT_A_NAMESPACE, split_api_version};
+pub use id::{Gvk, ResourceId};
 pub(crate) use origin::{ORIGIN_ANNOTATION, Origin, TRANSFORMATIONS_ANNOTATION, clean_join};
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use sluice_goyaml::{Flavour, Mapping, Node, json_from_node};
 use self::build_state::{BuildState, PreviousId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
-use crate::tree::{self, Create};
+use crate::tree::{self, Create, Shares};
 
 /// Objects with this annotation are dropped at the end of a build.
 pub(crate) const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
@@ -30,6 +30,8 @@ pub(crate) const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 pub struct Resource {
     node: Node,
     pub(crate) state: BuildState,
+    /// Which of its fields change together.
+    shares: Shares,
     /// The variables that read this object.
     pub(crate) variables: Vec<String>,
     /// Where it was read: file or generator.
@@ -39,7 +41,13 @@ pub struct Resource {
 impl Resource {
     pub(crate) fn new(mut node: Node) -> Self {
         let state = BuildState::take_from(&mut node);
-        Self { node, state, variables: Vec::new(), source: None }
+        Self {
+            node,
+            state,
+            shares: Shares::default(),
+            variables: Vec::new(),
+            source: None,
+        }
     }
 
     /// The object's tree.
@@ -50,6 +58,16 @@ impl Resource {
 
     pub(crate) fn node_mut(&mut self) -> &mut Node {
         &mut self.node
+    }
+
+    /// Starts a group of fields that get `text` and change together from then on.
+    pub(crate) fn start_share(&mut self, text: &str) -> usize {
+        self.shares.start(text)
+    }
+
+    /// Carries a change of one field over to those that change with it.
+    pub(crate) fn settle_shares(&mut self) {
+        self.shares.settle(&mut self.node);
     }
 
     /// The object's tree, taken out.
@@ -132,7 +150,11 @@ impl Resource {
     /// Kind and name for messages.
     pub(crate) fn describe(&self) -> String {
         let namespace = self.namespace();
-        let namespace = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
+        let namespace = if namespace.is_empty() {
+            String::new()
+        } else {
+            format!(" in namespace {namespace}")
+        };
         format!("{} {}{namespace}", self.kind(), self.name())
     }
 
@@ -154,7 +176,11 @@ impl Resource {
     pub(crate) fn previous_ids(&self) -> impl Iterator<Item = ResourceId> + '_ {
         let (group, version) = split_api_version(self.api_version());
         self.state.previous.iter().map(move |previous| ResourceId {
-            gvk: Gvk { group: group.to_owned(), version: version.to_owned(), kind: previous.kind.to_string() },
+            gvk: Gvk {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                kind: previous.kind.to_string(),
+            },
             name: previous.name.to_string(),
             namespace: previous.namespace.to_string(),
             // Former namespaces are kept in their effective form, which says it all.
@@ -190,7 +216,11 @@ impl Resource {
     fn string_map(&self, field: &str) -> BTreeMap<String, String> {
         self.metadata()
             .and_then(|metadata| metadata.get(field))
-            .map(|node| tree::texts(node).map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+            .map(|node| {
+                tree::texts(node)
+                    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                    .collect()
+            })
             .unwrap_or_default()
     }
 
@@ -200,29 +230,25 @@ impl Resource {
 
     /// Replaces a map in the metadata; an empty one is removed.
     pub(crate) fn set_string_map(&mut self, field: &str, map: &BTreeMap<String, String>) -> Result<()> {
-        let result = tree::lookup_create(&mut self.node, &["metadata"], Create::Mapping).and_then(|metadata| {
-            tree::clear_field(metadata, field);
-            if map.is_empty() {
-                return Ok(());
-            }
-            let mut values = Mapping::new();
-            for (key, value) in map {
-                values.push(Node::plain(key.as_str()), tree::string(value.as_str()));
-            }
-            tree::set_field(metadata, field, Node::mapping(values))
-        });
+        let result =
+            tree::lookup_create(&mut self.node, &["metadata"], Create::Mapping).and_then(|metadata| {
+                tree::clear_field(metadata, field);
+                if map.is_empty() {
+                    return Ok(());
+                }
+                let mut values = Mapping::new();
+                for (key, value) in map {
+                    values.push(Node::plain(key.as_str()), tree::string(value.as_str()));
+                }
+                tree::set_field(metadata, field, Node::mapping(values))
+            });
         result.map_err(|problem| self.error(ErrorKind::Resource, problem))
     }
 
     pub(crate) fn set_annotation(&mut self, key: &str, value: &str) -> Result<()> {
-        let result = tree::lookup_create(&mut self.node, &["metadata", "annotations"], Create::Mapping)
-            .and_then(|annotations| {
-                if tree::is_null(annotations) {
-                    *annotations = Node::mapping(Mapping::new());
-                }
-                tree::set_field(annotations, key, tree::string(value))
-            });
-        result.map_err(|problem| self.error(ErrorKind::Resource, problem))
+        let mut annotations = self.annotations();
+        annotations.insert(key.to_owned(), value.to_owned());
+        self.set_string_map("annotations", &annotations)
     }
 
     pub(crate) fn set_name(&mut self, name: &str) -> Result<()> {
@@ -247,7 +273,8 @@ impl Resource {
     }
 
     pub(crate) fn set_kind(&mut self, kind: &str) -> Result<()> {
-        tree::set_text_field(&mut self.node, "kind", kind).map_err(|problem| self.error(ErrorKind::Resource, problem))
+        tree::set_text_field(&mut self.node, "kind", kind)
+            .map_err(|problem| self.error(ErrorKind::Resource, problem))
     }
 
     pub(crate) fn set_api_version(&mut self, api_version: &str) -> Result<()> {
@@ -283,7 +310,10 @@ impl Resource {
     /// Removes what must not come out and makes every annotation a string.
     pub(crate) fn finish(&mut self, keep_origin: bool, keep_transformations: bool) -> Result<()> {
         let mut annotations = self.annotations();
-        let untouched = annotations.is_empty() && keep_origin && keep_transformations && self.state == BuildState::default();
+        let untouched = annotations.is_empty()
+            && keep_origin
+            && keep_transformations
+            && self.state == BuildState::default();
         if untouched {
             return Ok(());
         }
@@ -322,7 +352,9 @@ impl Resource {
             for node in [&other.node, &self.node] {
                 if let Some(data) = node.get(field) {
                     let values = data.as_mapping().into_iter().flat_map(Mapping::iter);
-                    merged.extend(values.map(|(key, value)| (key.to_owned(), tree::value_of(value).to_owned())));
+                    merged.extend(
+                        values.map(|(key, value)| (key.to_owned(), tree::value_of(value).to_owned())),
+                    );
                 }
             }
             tree::clear_field(&mut self.node, field);

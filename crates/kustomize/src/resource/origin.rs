@@ -37,7 +37,12 @@ impl Origin {
         Self {
             path: String::new(),
             configured_in: clean_join(&self.path, file),
-            configured_by: ["builtin".to_owned(), plugin.to_owned(), String::new(), String::new()],
+            configured_by: [
+                "builtin".to_owned(),
+                plugin.to_owned(),
+                String::new(),
+                String::new(),
+            ],
             ..self.clone()
         }
     }
@@ -103,7 +108,10 @@ impl Resource {
 
     /// Records that something changed the object.
     pub(crate) fn add_transformation(&mut self, origin: &Origin) -> Result<()> {
-        let mut text = self.annotation(TRANSFORMATIONS_ANNOTATION).unwrap_or_default().to_owned();
+        let mut text = self
+            .annotation(TRANSFORMATIONS_ANNOTATION)
+            .unwrap_or_default()
+            .to_owned();
         if text.trim() == "[]" {
             text.clear();
         }
@@ -123,7 +131,8 @@ impl Resource {
             path: String::new(),
             repo: origin.repo,
             reference: origin.reference,
-            configured_by: [self.api_version(), self.kind(), self.name(), self.namespace()].map(str::to_owned),
+            configured_by: [self.api_version(), self.kind(), self.name(), self.namespace()]
+                .map(str::to_owned),
         })
     }
 }
@@ -138,7 +147,11 @@ fn quote(text: &str) -> String {
         && !text.ends_with(':')
         && !text.starts_with(|first: char| "!&*-?|>%@`\"'#,[]{}:=".contains(first))
         || text.starts_with('-') && text.len() > 1 && !text.starts_with("- ");
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
+    if plain {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    }
 }
 
 /// Go's `filepath.Join`.

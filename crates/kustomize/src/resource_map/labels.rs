@@ -34,7 +34,11 @@ enum Token {
 impl LabelSelector {
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
         let tokens = tokenise(text)?;
-        let mut parser = Parser { tokens: &tokens, at: 0, text };
+        let mut parser = Parser {
+            tokens: &tokens,
+            at: 0,
+            text,
+        };
         let mut requirements = Vec::new();
         while parser.at < tokens.len() {
             requirements.push(parser.requirement()?);
@@ -59,7 +63,10 @@ impl Requirement {
         let found = labels.get(&self.key);
         let compare = |wanted: fn(i64, i64) -> bool| {
             let number = |text: &str| text.parse::<i64>().ok();
-            match (found.and_then(|text| number(text)), self.values.first().and_then(|text| number(text))) {
+            match (
+                found.and_then(|text| number(text)),
+                self.values.first().and_then(|text| number(text)),
+            ) {
                 (Some(found), Some(limit)) => wanted(found, limit),
                 _ => false,
             }
@@ -126,22 +133,46 @@ impl Parser<'_> {
         let absent = self.accept("!");
         let key = self.word().ok_or_else(|| self.problem())?;
         if absent {
-            return Ok(Requirement { key, operator: Operator::DoesNotExist, values: Vec::new() });
+            return Ok(Requirement {
+                key,
+                operator: Operator::DoesNotExist,
+                values: Vec::new(),
+            });
         }
-        let at_end = self.at == self.tokens.len() || matches!(self.tokens.get(self.at), Some(Token::Symbol(",")));
+        let at_end =
+            self.at == self.tokens.len() || matches!(self.tokens.get(self.at), Some(Token::Symbol(",")));
         if at_end {
-            return Ok(Requirement { key, operator: Operator::Exists, values: Vec::new() });
+            return Ok(Requirement {
+                key,
+                operator: Operator::Exists,
+                values: Vec::new(),
+            });
         }
         if self.accept("=") || self.accept("==") {
-            return Ok(Requirement { key, operator: Operator::In, values: vec![self.word().unwrap_or_default()] });
+            return Ok(Requirement {
+                key,
+                operator: Operator::In,
+                values: vec![self.word().unwrap_or_default()],
+            });
         }
         if self.accept("!=") {
-            return Ok(Requirement { key, operator: Operator::NotIn, values: vec![self.word().unwrap_or_default()] });
+            return Ok(Requirement {
+                key,
+                operator: Operator::NotIn,
+                values: vec![self.word().unwrap_or_default()],
+            });
         }
         for (symbol, operator) in [(">", Operator::GreaterThan), ("<", Operator::LessThan)] {
             if self.accept(symbol) {
-                let limit = self.word().filter(|word| word.parse::<i64>().is_ok()).ok_or_else(|| self.problem())?;
-                return Ok(Requirement { key, operator, values: vec![limit] });
+                let limit = self
+                    .word()
+                    .filter(|word| word.parse::<i64>().is_ok())
+                    .ok_or_else(|| self.problem())?;
+                return Ok(Requirement {
+                    key,
+                    operator,
+                    values: vec![limit],
+                });
             }
         }
         let operator = match self.word().as_deref() {
@@ -149,7 +180,11 @@ impl Parser<'_> {
             Some("notin") => Operator::NotIn,
             _ => return Err(self.problem()),
         };
-        Ok(Requirement { key, operator, values: self.values()? })
+        Ok(Requirement {
+            key,
+            operator,
+            values: self.values()?,
+        })
     }
 
     fn values(&mut self) -> Outcome<Vec<String>> {
@@ -175,10 +210,23 @@ mod tests {
 
     #[test]
     fn selectors_match_like_kubectl() {
-        let labels: BTreeMap<String, String> =
-            [("a", "b"), ("n", "5")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let labels: BTreeMap<String, String> = [("a", "b"), ("n", "5")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
         let matches = |text: &str| LabelSelector::parse(text).unwrap().matches(&labels);
-        for text in ["", "a", "a=b", "a==b", "a!=c", "x!=c", "!x", "a in (b,c)", "x notin (b)", "n>4,a=b", "n < 6"] {
+        for text in [
+            "",
+            "a",
+            "a=b",
+            "a==b",
+            "a!=c",
+            "x!=c",
+            "!x",
+            "a in (b,c)",
+            "x notin (b)",
+            "n>4,a=b",
+            "n < 6",
+        ] {
             assert!(matches(text), "{text}");
         }
         for text in ["x", "a=c", "a!=b", "!a", "a notin (b)", "n>5", "a=b,x"] {

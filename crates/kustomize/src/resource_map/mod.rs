@@ -31,7 +31,10 @@ pub struct ResourceMap {
 
 impl ResourceMap {
     pub(crate) fn new(resources: Vec<Resource>) -> Self {
-        Self { resources, indexes: Indexes::default() }
+        Self {
+            resources,
+            indexes: Indexes::default(),
+        }
     }
 
     /// How many objects there are.
@@ -94,7 +97,9 @@ impl ResourceMap {
         schema: &Schema,
         change: impl FnOnce(&mut Resource) -> Result<T>,
     ) -> Result<Option<T>> {
-        let Some(resource) = self.resources.get_mut(index) else { return Ok(None) };
+        let Some(resource) = self.resources.get_mut(index) else {
+            return Ok(None);
+        };
         let before = (resource.id(schema), resource.state.previous.len());
         let result = change(resource);
         if (resource.id(schema), resource.state.previous.len()) != before || resource.is_empty() {
@@ -106,7 +111,11 @@ impl ResourceMap {
     fn current(&mut self, schema: &Schema) -> &mut HashMap<IdKey, usize> {
         let resources = &self.resources;
         self.indexes.current.get_or_insert_with(|| {
-            resources.iter().enumerate().map(|(index, resource)| (resource.id(schema).key(), index)).collect()
+            resources
+                .iter()
+                .enumerate()
+                .map(|(index, resource)| (resource.id(schema).key(), index))
+                .collect()
         })
     }
 
@@ -148,13 +157,22 @@ impl ResourceMap {
         let name = |source: Option<&str>| source.unwrap_or("the build").to_owned();
         let first = name(self.resources.get(other).and_then(Resource::source));
         let second = name(resource.source());
-        Error::new(ErrorKind::DuplicateId, format!("{id} comes twice: from {first} and from {second}"))
-            .in_file(second)
-            .remedy("remove one of them, or give them different names or namespaces")
+        Error::new(
+            ErrorKind::DuplicateId,
+            format!("{id} comes twice: from {first} and from {second}"),
+        )
+        .in_file(second)
+        .remedy("remove one of them, or give them different names or namespaces")
     }
 
-    pub(crate) fn append_all(&mut self, resources: impl IntoIterator<Item = Resource>, schema: &Schema) -> Result<()> {
-        resources.into_iter().try_for_each(|resource| self.append(resource, schema))
+    pub(crate) fn append_all(
+        &mut self,
+        resources: impl IntoIterator<Item = Resource>,
+        schema: &Schema,
+    ) -> Result<()> {
+        resources
+            .into_iter()
+            .try_for_each(|resource| self.append(resource, schema))
     }
 
     /// The objects that have or had the identity.
@@ -169,20 +187,26 @@ impl ResourceMap {
     pub(crate) fn find_one(&mut self, id: &ResourceId, schema: &Schema) -> Result<usize> {
         match self.find_any(id, schema).as_slice() {
             [one] => Ok(*one),
-            [] => Err(Error::new(ErrorKind::Reference, format!("there is no object {id}"))
-                .remedy("check kind, apiVersion, name and namespace, or add the object")),
+            [] => Err(
+                Error::new(ErrorKind::Reference, format!("there is no object {id}"))
+                    .remedy("check kind, apiVersion, name and namespace, or add the object"),
+            ),
             several => {
                 let names: Vec<String> = several
                     .iter()
                     .filter_map(|index| self.resources.get(*index))
                     .map(|resource| {
-                        resource
-                            .source()
-                            .map_or_else(|| resource.describe(), |source| format!("{} from {source}", resource.describe()))
+                        resource.source().map_or_else(
+                            || resource.describe(),
+                            |source| format!("{} from {source}", resource.describe()),
+                        )
                     })
                     .collect();
-                Err(Error::new(ErrorKind::Reference, format!("several objects match {id}: {}", names.join(", ")))
-                    .remedy("name the one that is meant by its present name and namespace"))
+                Err(Error::new(
+                    ErrorKind::Reference,
+                    format!("several objects match {id}: {}", names.join(", ")),
+                )
+                .remedy("name the one that is meant by its present name and namespace"))
             }
         }
     }
@@ -209,7 +233,9 @@ impl ResourceMap {
             ([], _) => self.append(resource, schema),
             ([index], "merge" | "replace") => {
                 let index = *index;
-                let Some(old) = self.resources.get(index) else { return Ok(()) };
+                let Some(old) = self.resources.get(index) else {
+                    return Ok(());
+                };
                 let origin = old.origin();
                 resource.take_metadata_from(old)?;
                 if behavior == "merge" {
@@ -222,8 +248,10 @@ impl ResourceMap {
                 self.resources[index] = resource;
                 Ok(())
             }
-            ([_], _) => Err(problem(format!("{id} is there already, and the behavior is {behavior:?}"))
-                .remedy("use another name, or the behavior merge or replace")),
+            ([_], _) => Err(
+                problem(format!("{id} is there already, and the behavior is {behavior:?}"))
+                    .remedy("use another name, or the behavior merge or replace"),
+            ),
             _ => Err(problem(format!("several objects match {id}"))
                 .remedy("give the objects different names or namespaces")),
         }
@@ -258,14 +286,25 @@ impl ResourceMap {
 
     /// Records a transformer at every object; one without origin was made by it.
     pub(crate) fn add_transformation(&mut self, origin: &Origin) -> Result<()> {
-        self.resources.iter_mut().filter(|resource| !resource.is_empty()).try_for_each(|resource| {
-            if resource.origin().is_none() { resource.set_origin(origin) } else { resource.add_transformation(origin) }
-        })
+        self.resources
+            .iter_mut()
+            .filter(|resource| !resource.is_empty())
+            .try_for_each(|resource| {
+                if resource.origin().is_none() {
+                    resource.set_origin(origin)
+                } else {
+                    resource.add_transformation(origin)
+                }
+            })
     }
 }
 
 fn add_ids(any: &mut HashMap<IdKey, Vec<usize>>, index: usize, resource: &Resource, schema: &Schema) {
-    for key in resource.previous_ids().map(|id| id.key()).chain([resource.id(schema).key()]) {
+    for key in resource
+        .previous_ids()
+        .map(|id| id.key())
+        .chain([resource.id(schema).key()])
+    {
         let list = any.entry(key).or_default();
         if list.last() != Some(&index) {
             list.push(index);

@@ -19,7 +19,10 @@ impl Pattern {
         if text.is_empty() {
             return Ok(Self::Any);
         }
-        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/:".contains(&byte)) {
+        if text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_/:".contains(&byte))
+        {
             return Ok(Self::Literal(text.to_owned()));
         }
         Regex::new(&format!("^(?:{text})$"))
@@ -53,8 +56,11 @@ pub(crate) struct Matcher {
 impl Matcher {
     pub(crate) fn new(selector: &Selector) -> Result<Self> {
         let problem = |field: &str, problem: String| {
-            Error::new(ErrorKind::Reference, format!("{field} of the selector: {problem}"))
-                .remedy("correct the selector")
+            Error::new(
+                ErrorKind::Reference,
+                format!("{field} of the selector: {problem}"),
+            )
+            .remedy("correct the selector")
         };
         let pattern = |field: &str, text: &str| Pattern::new(text).map_err(|text| problem(field, text));
         Ok(Self {
@@ -63,12 +69,19 @@ impl Matcher {
             kind: pattern("kind", &selector.kind)?,
             name: pattern("name", &selector.name)?,
             namespace: pattern("namespace", &selector.namespace)?,
-            labels: LabelSelector::parse(&selector.label_selector).map_err(|text| problem("labelSelector", text))?,
+            labels: LabelSelector::parse(&selector.label_selector)
+                .map_err(|text| problem("labelSelector", text))?,
             annotations: LabelSelector::parse(&selector.annotation_selector)
                 .map_err(|text| problem("annotationSelector", text))?,
-            has_no_id: [&selector.group, &selector.version, &selector.kind, &selector.name, &selector.namespace]
-                .iter()
-                .all(|text| text.is_empty()),
+            has_no_id: [
+                &selector.group,
+                &selector.version,
+                &selector.kind,
+                &selector.name,
+                &selector.namespace,
+            ]
+            .iter()
+            .all(|text| text.is_empty()),
         })
     }
 

@@ -13,26 +13,38 @@ use crate::schema::Schema;
 /// # Errors
 /// An unknown order, or options of another one.
 pub(crate) fn sort(map: &mut ResourceMap, options: &SortOptions, schema: &Schema) -> Result<()> {
-    let problem = |field: &str, problem: String| Error::new(ErrorKind::Kustomization, problem).at_field(field);
+    let problem =
+        |field: &str, problem: String| Error::new(ErrorKind::Kustomization, problem).at_field(field);
     match options.order.as_str() {
         "legacy" => {}
         "fifo" if options.legacy_sort_options.is_some() => {
-            return Err(problem("sortOptions.legacySortOptions", "is set, but the order is fifo".to_owned())
-                .remedy("remove it, or set sortOptions.order to legacy"));
+            return Err(problem(
+                "sortOptions.legacySortOptions",
+                "is set, but the order is fifo".to_owned(),
+            )
+            .remedy("remove it, or set sortOptions.order to legacy"));
         }
         "fifo" => return Ok(()),
         other => {
-            return Err(problem("sortOptions.order", format!("the order {other:?} is unknown"))
-                .remedy("use fifo or legacy"));
+            return Err(
+                problem("sortOptions.order", format!("the order {other:?} is unknown"))
+                    .remedy("use fifo or legacy"),
+            );
         }
     }
     let ranks = ranks(options.legacy_sort_options.as_ref());
     let resources = map.resources_mut();
-    let mut keyed: Vec<(ResourceId, usize)> =
-        resources.iter().enumerate().map(|(index, resource)| (resource.id(schema), index)).collect();
+    let mut keyed: Vec<(ResourceId, usize)> = resources
+        .iter()
+        .enumerate()
+        .map(|(index, resource)| (resource.id(schema), index))
+        .collect();
     keyed.sort_by(|(left, _), (right, _)| compare(left, right, &ranks));
     let mut taken: Vec<Option<_>> = std::mem::take(resources).into_iter().map(Some).collect();
-    *resources = keyed.into_iter().filter_map(|(_, index)| taken[index].take()).collect();
+    *resources = keyed
+        .into_iter()
+        .filter_map(|(_, index)| taken[index].take())
+        .collect();
     Ok(())
 }
 
@@ -62,7 +74,11 @@ fn compare(left: &ResourceId, right: &ResourceId, ranks: &HashMap<String, i64>) 
         let order = gvk_text(&left.gvk).cmp(&gvk_text(&right.gvk));
         let namespaces = left.gvk.kind == "Namespace" && right.gvk.kind == "Namespace";
         let core = left.gvk.group.is_empty() || right.gvk.group.is_empty();
-        if namespaces && core { order.reverse() } else { order }
+        if namespaces && core {
+            order.reverse()
+        } else {
+            order
+        }
     })
 }
 
@@ -71,7 +87,12 @@ fn or<'a>(text: &'a str, default: &'a str) -> &'a str {
 }
 
 fn gvk_text(gvk: &Gvk) -> String {
-    format!("{}_{}_{}", or(&gvk.group, "~G"), or(&gvk.version, "~V"), or(&gvk.kind, "~K"))
+    format!(
+        "{}_{}_{}",
+        or(&gvk.group, "~G"),
+        or(&gvk.version, "~V"),
+        or(&gvk.kind, "~K")
+    )
 }
 
 fn id_text(id: &ResourceId) -> String {

@@ -11,12 +11,17 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Adds the definitions and scopes of an OpenAPI document; what it defines again replaces the old.
 pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str) -> Result<()> {
-    let document = parse_json(text, Flavour::Sigs, sluice_goyaml::Limits::default())
-        .map_err(|error| Error::from_yaml(&error).in_file(file).while_doing("reading the OpenAPI schema"))?;
-    let Some(root) = document.as_object() else {
-        return Err(Error::new(ErrorKind::Schema, "the OpenAPI schema is not a mapping")
+    let document = parse_json(text, Flavour::Sigs, sluice_goyaml::Limits::default()).map_err(|error| {
+        Error::from_yaml(&error)
             .in_file(file)
-            .remedy("give a swagger document with `definitions`"));
+            .while_doing("reading the OpenAPI schema")
+    })?;
+    let Some(root) = document.as_object() else {
+        return Err(
+            Error::new(ErrorKind::Schema, "the OpenAPI schema is not a mapping")
+                .in_file(file)
+                .remedy("give a swagger document with `definitions`"),
+        );
     };
     if let Some(definitions) = root.get("definitions").and_then(Value::as_object) {
         let mut builder = Builder {
@@ -38,7 +43,9 @@ pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str) -> Result<()> {
 
 fn read_scopes(schema: &mut Schema, paths: &Map<String, Value>) {
     for (path, methods) in paths {
-        let Some(gvk) = methods.pointer("/get/x-kubernetes-group-version-kind") else { continue };
+        let Some(gvk) = methods.pointer("/get/x-kubernetes-group-version-kind") else {
+            continue;
+        };
         let key = type_meta(gvk);
         if path.contains("namespaces/{namespace}") {
             schema.scopes.insert(key, true);
@@ -49,9 +56,18 @@ fn read_scopes(schema: &mut Schema, paths: &Map<String, Value>) {
 }
 
 fn type_meta(gvk: &Value) -> (String, String) {
-    let text = |field: &str| gvk.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        gvk.get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (group, version) = (text("group"), text("version"));
-    let api_version = if group.is_empty() { version } else { format!("{group}/{version}") };
+    let api_version = if group.is_empty() {
+        version
+    } else {
+        format!("{group}/{version}")
+    };
     (api_version, text("kind"))
 }
 
@@ -73,7 +89,9 @@ impl Builder<'_> {
         self.numbers.insert(name.to_owned(), number);
         let definition = self.definition(value);
         self.types[number] = definition;
-        let kinds = value.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
+        let kinds = value
+            .get("x-kubernetes-group-version-kind")
+            .and_then(Value::as_array);
         for gvk in kinds.into_iter().flatten() {
             self.kinds.insert(type_meta(gvk), number);
         }
@@ -82,12 +100,20 @@ impl Builder<'_> {
 
     fn definition(&mut self, value: &Value) -> Definition {
         let mut definition = Definition::default();
-        for (name, property) in value.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, property) in value
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             if let Some(field) = self.field(property) {
                 definition.fields.insert(name.clone(), field);
             }
         }
-        if let Some(values) = value.get("additionalProperties").filter(|values| values.is_object()) {
+        if let Some(values) = value
+            .get("additionalProperties")
+            .filter(|values| values.is_object())
+        {
             definition.values = self.field(values);
         }
         definition
@@ -97,8 +123,14 @@ impl Builder<'_> {
         let shape = self.shape(property)?;
         let text = |field: &str| property.get(field).and_then(Value::as_str).map(str::to_owned);
         let strategy = text("x-kubernetes-patch-strategy").map(|name| {
-            let keys = match property.get("x-kubernetes-list-map-keys").and_then(Value::as_array) {
-                Some(keys) => keys.iter().filter_map(|key| key.as_str().map(str::to_owned)).collect(),
+            let keys = match property
+                .get("x-kubernetes-list-map-keys")
+                .and_then(Value::as_array)
+            {
+                Some(keys) => keys
+                    .iter()
+                    .filter_map(|key| key.as_str().map(str::to_owned))
+                    .collect(),
                 None => text("x-kubernetes-patch-merge-key").into_iter().collect(),
             };
             Strategy { name, keys }

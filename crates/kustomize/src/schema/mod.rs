@@ -160,7 +160,11 @@ impl Schema {
         }
         self.used.store(true, Ordering::Relaxed);
         let number = *self.kinds.get(&(api_version.to_owned(), kind.to_owned()))?;
-        Some(TypeRef { schema: self, shape: Shape::Object(number), strategy: None })
+        Some(TypeRef {
+            schema: self,
+            shape: Shape::Object(number),
+            strategy: None,
+        })
     }
 }
 
@@ -174,7 +178,11 @@ pub(crate) struct TypeRef<'a> {
 
 impl<'a> TypeRef<'a> {
     fn of(schema: &'a Schema, field: &'a Field) -> Self {
-        Self { schema, shape: field.shape.clone(), strategy: field.strategy.as_ref() }
+        Self {
+            schema,
+            shape: field.shape.clone(),
+            strategy: field.strategy.as_ref(),
+        }
     }
 
     /// The type of a field.
@@ -185,9 +193,11 @@ impl<'a> TypeRef<'a> {
                 let field = definition.fields.get(name).or(definition.values.as_ref())?;
                 Some(Self::of(self.schema, field))
             }
-            Shape::Map(values) => {
-                Some(Self { schema: self.schema, shape: (**values).clone(), strategy: None })
-            }
+            Shape::Map(values) => Some(Self {
+                schema: self.schema,
+                shape: (**values).clone(),
+                strategy: None,
+            }),
             _ => None,
         }
     }
@@ -195,9 +205,11 @@ impl<'a> TypeRef<'a> {
     /// The type of a list's elements.
     pub(crate) fn elements(&self) -> Option<Self> {
         match &self.shape {
-            Shape::List(element) => {
-                Some(Self { schema: self.schema, shape: (**element).clone(), strategy: None })
-            }
+            Shape::List(element) => Some(Self {
+                schema: self.schema,
+                shape: (**element).clone(),
+                strategy: None,
+            }),
             _ => None,
         }
     }
@@ -213,8 +225,13 @@ fn parse_definition(line: &str) -> Definition {
     for word in line.split(' ').filter(|word| !word.is_empty()) {
         let start = word.find(['>', '[', '{', '.']).unwrap_or(word.len());
         let (name, rest) = word.split_at(start);
-        let (shape, strategy) = rest.split_once('!').map_or((rest, None), |(shape, text)| (shape, Some(text)));
-        let field = Field { shape: parse_shape(shape), strategy: strategy.map(parse_strategy) };
+        let (shape, strategy) = rest
+            .split_once('!')
+            .map_or((rest, None), |(shape, text)| (shape, Some(text)));
+        let field = Field {
+            shape: parse_shape(shape),
+            strategy: strategy.map(parse_strategy),
+        };
         if name == "*" {
             definition.values = Some(field);
         } else {
@@ -237,8 +254,15 @@ fn parse_shape(text: &str) -> Shape {
 
 fn parse_strategy(text: &str) -> Strategy {
     let (name, keys) = text.split_once(':').unwrap_or((text, ""));
-    let keys = keys.split(',').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-    Strategy { name: name.to_owned(), keys }
+    let keys = keys
+        .split(',')
+        .filter(|key| !key.is_empty())
+        .map(str::to_owned)
+        .collect();
+    Strategy {
+        name: name.to_owned(),
+        keys,
+    }
 }
 
 #[cfg(test)]
@@ -249,7 +273,12 @@ mod tests {
         let schema = Schema::built_in();
         let mut current = schema.of_kind("apps/v1", "Deployment").unwrap();
         for step in path {
-            current = if *step == "[]" { current.elements() } else { current.field(step) }.unwrap();
+            current = if *step == "[]" {
+                current.elements()
+            } else {
+                current.field(step)
+            }
+            .unwrap();
         }
         current.strategy().cloned().unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use super::Spec;
 use crate::error::Result;
 use crate::field_specs::FieldSpec;
 use crate::resource_map::ResourceMap;
-use crate::tree::{self, Create};
+use crate::tree::{Create, Shares};
 
 /// Sets labels.
 #[derive(Debug, Clone, Default)]
@@ -39,13 +39,18 @@ fn set_all(map: &mut ResourceMap, values: &BTreeMap<String, String>, fields: &[F
     let specs = Spec::all(fields);
     for resource in map.contents_mut() {
         let gvk = resource.gvk();
-        for spec in specs.iter().filter(|spec| spec.field.selects(&gvk)) {
-            for (key, value) in values {
+        if !specs.iter().any(|spec| spec.field.selects(&gvk)) {
+            continue;
+        }
+        for (key, value) in values {
+            let group = resource.start_share(value);
+            for spec in &specs {
                 spec.apply(resource, &gvk, Create::Mapping, &mut |node| {
-                    tree::set_field(node, key, tree::string(value.as_str()))
+                    Shares::set_field(node, key, value, group)
                 })?;
             }
         }
+        resource.settle_shares();
     }
     Ok(())
 }

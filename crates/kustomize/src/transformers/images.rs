@@ -17,10 +17,18 @@ pub(crate) struct Images {
 
 impl Images {
     pub(crate) fn apply(&self, map: &mut ResourceMap) -> Result<()> {
-        let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", self.image.name);
+        let pattern = format!(
+            "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$",
+            self.image.name
+        );
         // kustomize 5.8.1 crashes on a name that is no regular expression; such a name matches nothing.
-        let Ok(pattern) = Regex::new(&pattern) else { return Ok(()) };
-        let updater = Updater { image: &self.image, pattern };
+        let Ok(pattern) = Regex::new(&pattern) else {
+            return Ok(());
+        };
+        let updater = Updater {
+            image: &self.image,
+            pattern,
+        };
         let specs = Spec::all(&self.fields);
         for resource in map.contents_mut() {
             if resource.kind() == "CustomResourceDefinition" {
@@ -66,7 +74,9 @@ impl Updater<'_> {
     }
 
     fn update_list(&self, node: &mut Node) -> Outcome<()> {
-        let Some(items) = node.as_sequence_mut() else { return Ok(()) };
+        let Some(items) = node.as_sequence_mut() else {
+            return Ok(());
+        };
         for item in items {
             if tree::is_null(item) {
                 continue;
@@ -133,7 +143,9 @@ fn split(image: &str) -> (String, String, String) {
     let owned = |name: &str, tag: &str, digest: &str| (name.to_owned(), tag.to_owned(), digest.to_owned());
     match (colon, at) {
         (None, None) => owned(image, "", ""),
-        (colon, Some(at)) if colon.is_none_or(|colon| at < colon) => owned(&image[..at], "", &image[at + 1..]),
+        (colon, Some(at)) if colon.is_none_or(|colon| at < colon) => {
+            owned(&image[..at], "", &image[at + 1..])
+        }
         (Some(colon), Some(at)) => owned(&image[..colon], &image[colon + 1..at], &image[at + 1..]),
         (Some(colon), None) => owned(&image[..colon], &image[colon + 1..], ""),
         (None, Some(at)) => owned(&image[..at], "", &image[at + 1..]),
@@ -154,7 +166,11 @@ mod tests {
         ];
         for (image, expected) in cases {
             let (name, tag, digest) = split(image);
-            assert_eq!([name.as_str(), tag.as_str(), digest.as_str()], expected, "{image}");
+            assert_eq!(
+                [name.as_str(), tag.as_str(), digest.as_str()],
+                expected,
+                "{image}"
+            );
         }
     }
 }

@@ -38,7 +38,10 @@ pub(crate) struct Spec<'a> {
 
 impl<'a> Spec<'a> {
     pub(crate) fn new(field: &'a FieldSpec) -> Self {
-        Self { field, steps: split_path(&field.path, '/') }
+        Self {
+            field,
+            steps: split_path(&field.path, '/'),
+        }
     }
 
     pub(crate) fn all(fields: &'a [FieldSpec]) -> Vec<Self> {
@@ -56,9 +59,15 @@ impl<'a> Spec<'a> {
         if !self.field.selects(gvk) {
             return Ok(());
         }
-        let create = if self.field.create { create } else { Create::Nothing };
+        let create = if self.field.create {
+            create
+        } else {
+            Create::Nothing
+        };
         tree::visit(resource.node_mut(), &self.steps, create, set).map_err(|problem| {
-            resource.error(ErrorKind::Transformer, problem).at_field(self.field.path.as_str())
+            resource
+                .error(ErrorKind::Transformer, problem)
+                .at_field(self.field.path.as_str())
         })
     }
 }

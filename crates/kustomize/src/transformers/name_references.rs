@@ -44,7 +44,11 @@ struct Rule<'a> {
 ///
 /// # Errors
 /// A reference that fits several objects, and fields that are no references at all.
-pub(crate) fn fix_name_references(map: &mut ResourceMap, references: &[NameReference], schema: &Schema) -> Result<()> {
+pub(crate) fn fix_name_references(
+    map: &mut ResourceMap,
+    references: &[NameReference],
+    schema: &Schema,
+) -> Result<()> {
     if references.is_empty() {
         return Ok(());
     }
@@ -58,8 +62,17 @@ pub(crate) fn fix_name_references(map: &mut ResourceMap, references: &[NameRefer
             if !original.is_selected_by(rule.group, rule.version, "") {
                 continue;
             }
-            let role = if rule.path.ends_with("roleRef/name") { role_of(resource) } else { None };
-            let lookup = Lookup { objects: &objects, view: &view, target: rule.target, role };
+            let role = if rule.path.ends_with("roleRef/name") {
+                role_of(resource)
+            } else {
+                None
+            };
+            let lookup = Lookup {
+                objects: &objects,
+                view: &view,
+                target: rule.target,
+                role,
+            };
             let mut found = Vec::new();
             let result = tree::visit(resource.node_mut(), &rule.steps, Create::Nothing, &mut |node| {
                 lookup.update(node, &mut found)
@@ -95,14 +108,20 @@ fn index_rules(references: &[NameReference]) -> HashMap<&str, Vec<(usize, Rule<'
                 group: &referrer.group,
                 version: &referrer.version,
             };
-            rules.entry(referrer.kind.as_str()).or_default().push((place, rule));
+            rules
+                .entry(referrer.kind.as_str())
+                .or_default()
+                .push((place, rule));
             place += 1;
         }
     }
     rules
 }
 
-fn rules_for<'r, 'a>(rules: &'r HashMap<&str, Vec<(usize, Rule<'a>)>>, gvk: &Gvk) -> Vec<&'r (usize, Rule<'a>)> {
+fn rules_for<'r, 'a>(
+    rules: &'r HashMap<&str, Vec<(usize, Rule<'a>)>>,
+    gvk: &Gvk,
+) -> Vec<&'r (usize, Rule<'a>)> {
     let list = |kind: &str| rules.get(kind).map_or(&[][..], Vec::as_slice);
     let mut result: Vec<&(usize, Rule<'a>)> = list(&gvk.kind).iter().collect();
     if !gvk.kind.is_empty() && !list("").is_empty() {
@@ -136,8 +155,14 @@ impl Objects {
             }
             let id = resource.id(schema);
             let effective = id.effective_namespace().to_owned();
-            let original = previous.first().map_or(effective.as_str(), ResourceId::effective_namespace).to_owned();
-            by_original_namespace.entry(original.clone()).or_default().push(index);
+            let original = previous
+                .first()
+                .map_or(effective.as_str(), ResourceId::effective_namespace)
+                .to_owned();
+            by_original_namespace
+                .entry(original.clone())
+                .or_default()
+                .push(index);
             facts.push(Facts {
                 id,
                 effective,
@@ -147,15 +172,26 @@ impl Objects {
                 suffixes: resource.state.suffixes.clone(),
             });
         }
-        Self { facts, by_former_name, by_original_namespace }
+        Self {
+            facts,
+            by_former_name,
+            by_original_namespace,
+        }
     }
 
     /// Which objects a referrer could refer to at all.
     fn view_of(&self, index: usize, resource: &Resource) -> Result<View> {
         let cluster_scoped = self.facts[index].id.cluster_scoped;
-        let subject_namespaces =
-            if cluster_scoped { Vec::new() } else { subject_namespaces(resource)? };
-        Ok(View { referrer: index, cluster_scoped, subject_namespaces })
+        let subject_namespaces = if cluster_scoped {
+            Vec::new()
+        } else {
+            subject_namespaces(resource)?
+        };
+        Ok(View {
+            referrer: index,
+            cluster_scoped,
+            subject_namespaces,
+        })
     }
 }
 
@@ -165,9 +201,15 @@ fn subject_namespaces(resource: &Resource) -> Result<Vec<String>> {
     if resource.kind() != "RoleBinding" {
         return Ok(result);
     }
-    let subjects = resource.node().get("subjects").and_then(Node::as_sequence).unwrap_or_default();
+    let subjects = resource
+        .node()
+        .get("subjects")
+        .and_then(Node::as_sequence)
+        .unwrap_or_default();
     for subject in subjects {
-        let (Some(namespace), Some(kind)) = (subject.get("namespace"), subject.get("kind")) else { continue };
+        let (Some(namespace), Some(kind)) = (subject.get("namespace"), subject.get("kind")) else {
+            continue;
+        };
         if tree::text_of(kind) != "ServiceAccount" {
             continue;
         }
@@ -232,7 +274,9 @@ impl Lookup<'_> {
 
     fn update_scalar(&self, node: &mut Node, found: &mut Vec<usize>) -> Outcome<()> {
         let old = tree::text_of(node).to_owned();
-        let Some(index) = self.select(&old, &|_| true, false)? else { return Ok(()) };
+        let Some(index) = self.select(&old, &|_| true, false)? else {
+            return Ok(());
+        };
         found.push(index);
         let name = &self.objects.facts[index].id.name;
         if *name == old {
@@ -246,14 +290,20 @@ impl Lookup<'_> {
             return Err("the field that is configured as a reference has no name".to_owned());
         };
         let old = tree::text_of(name).to_owned();
-        let namespace = node.get("namespace").map(|namespace| tree::text_of(namespace).to_owned());
+        let namespace = node
+            .get("namespace")
+            .map(|namespace| tree::text_of(namespace).to_owned());
         let selected = match &namespace {
             None => self.select(&old, &|_| true, true)?,
             Some(namespace) => {
                 let by_original = namespace != NOT_A_NAMESPACE && self.any_was_in(namespace);
                 let in_namespace = |index: usize| {
                     let facts = &self.objects.facts[index];
-                    let own = if by_original { &facts.original } else { &facts.effective };
+                    let own = if by_original {
+                        &facts.original
+                    } else {
+                        &facts.effective
+                    };
                     own == namespace && own != NOT_A_NAMESPACE
                 };
                 self.select(&old, &in_namespace, true)?
@@ -275,21 +325,38 @@ impl Lookup<'_> {
     /// Whether any object in view was in the namespace at first.
     fn any_was_in(&self, namespace: &str) -> bool {
         let candidates = self.objects.by_original_namespace.get(namespace);
-        candidates.into_iter().flatten().any(|index| self.view.sees(self.objects, *index))
+        candidates
+            .into_iter()
+            .flatten()
+            .any(|index| self.view.sees(self.objects, *index))
     }
 
-    fn select(&self, old: &str, extra: &dyn Fn(usize) -> bool, compare_namespaces: bool) -> Outcome<Option<usize>> {
-        let Some(named) = self.objects.by_former_name.get(old) else { return Ok(None) };
+    fn select(
+        &self,
+        old: &str,
+        extra: &dyn Fn(usize) -> bool,
+        compare_namespaces: bool,
+    ) -> Outcome<Option<usize>> {
+        let Some(named) = self.objects.by_former_name.get(old) else {
+            return Ok(None);
+        };
         let target = self.target;
         let was = |index: usize, group: &str, version: &str, kind: &str| {
-            self.objects.facts[index].previous.iter().any(|id| id.gvk.is_selected_by(group, version, kind))
+            self.objects.facts[index]
+                .previous
+                .iter()
+                .any(|id| id.gvk.is_selected_by(group, version, kind))
         };
         let mut candidates: Vec<usize> = named
             .iter()
             .copied()
             .filter(|index| self.view.sees(self.objects, *index) && extra(*index))
             .filter(|index| was(*index, &target.group, &target.version, &target.kind))
-            .filter(|index| self.role.as_ref().is_none_or(|(group, kind)| was(*index, group, "", kind)))
+            .filter(|index| {
+                self.role
+                    .as_ref()
+                    .is_none_or(|(group, kind)| was(*index, group, "", kind))
+            })
             .filter(|index| self.shares_namespace(*index))
             .collect();
         if let [one] = candidates[..] {
@@ -299,7 +366,9 @@ impl Lookup<'_> {
         if candidates.len() > 1 {
             candidates.retain(|index| self.same_names(*index, false));
         }
-        let Some(first) = candidates.first().copied() else { return Ok(None) };
+        let Some(first) = candidates.first().copied() else {
+            return Ok(None);
+        };
         let id = |index: usize| &self.objects.facts[index].id;
         let same = candidates.iter().all(|index| {
             id(*index).name == id(first).name
@@ -309,7 +378,10 @@ impl Lookup<'_> {
             return Ok(Some(first));
         }
         let ids: Vec<String> = candidates.iter().map(|index| id(*index).to_string()).collect();
-        Err(format!("the reference {old:?} fits several objects: {}", ids.join(", ")))
+        Err(format!(
+            "the reference {old:?} fits several objects: {}",
+            ids.join(", ")
+        ))
     }
 
     fn shares_namespace(&self, candidate: usize) -> bool {

@@ -81,7 +81,9 @@ impl Namespace {
                     && matches!(spec.field.kind.as_str(), "RoleBinding" | "ClusterRoleBinding")
                     && spec.field.path == "subjects/namespace";
             if !handled {
-                spec.apply(resource, &gvk, Create::Scalar(tree::STRING), &mut |node| self.set(node))?;
+                spec.apply(resource, &gvk, Create::Scalar(tree::STRING), &mut |node| {
+                    self.set(node)
+                })?;
             }
         }
         Ok(())
@@ -96,7 +98,11 @@ impl Namespace {
 
     fn set_in_subjects(&self, resource: &mut Resource) -> Result<()> {
         let result = self.visit_subjects(resource.node_mut());
-        result.map_err(|problem| resource.error(ErrorKind::Transformer, problem).at_field("subjects"))
+        result.map_err(|problem| {
+            resource
+                .error(ErrorKind::Transformer, problem)
+                .at_field("subjects")
+        })
     }
 
     fn visit_subjects(&self, node: &mut Node) -> Outcome<()> {
@@ -105,16 +111,24 @@ impl Namespace {
             SubjectMode::DefaultOnly => ("name", "default"),
             SubjectMode::AllServiceAccounts => ("kind", "ServiceAccount"),
         };
-        let Some(subjects) = node.get_mut("subjects").filter(|subjects| !tree::is_null(subjects)) else {
+        let Some(subjects) = node
+            .get_mut("subjects")
+            .filter(|subjects| !tree::is_null(subjects))
+        else {
             return Ok(());
         };
-        let Some(subjects) = subjects.as_sequence_mut() else { return Err("expected a list".to_owned()) };
+        let Some(subjects) = subjects.as_sequence_mut() else {
+            return Err("expected a list".to_owned());
+        };
         for subject in subjects {
             let matches = match subject.get(field) {
                 None => false,
                 Some(value) if tree::is_null(value) => false,
                 Some(value) if value.text().is_none() => {
-                    return Err(format!("expected a scalar in {field}, found {}", tree::kind_name(value)));
+                    return Err(format!(
+                        "expected a scalar in {field}, found {}",
+                        tree::kind_name(value)
+                    ));
                 }
                 Some(value) => tree::value_of(value) == wanted,
             };
@@ -129,6 +143,9 @@ impl Namespace {
 
 fn conflict(resource: &Resource, id: &str) -> Error {
     resource
-        .error(ErrorKind::DuplicateId, format!("setting the namespace makes two objects {id}"))
+        .error(
+            ErrorKind::DuplicateId,
+            format!("setting the namespace makes two objects {id}"),
+        )
         .remedy("give the objects different names, or remove one")
 }

@@ -20,7 +20,11 @@ pub(crate) struct InlinePatch {
 impl InlinePatch {
     fn place(&self, error: Error) -> Error {
         let error = error.in_file(self.file.as_str()).at_field(self.field.as_str());
-        if self.line > 0 { error.at_line(self.line) } else { error }
+        if self.line > 0 {
+            error.at_line(self.line)
+        } else {
+            error
+        }
     }
 }
 
@@ -33,8 +37,14 @@ pub(crate) struct PatchTransformer {
 }
 
 impl PatchTransformer {
-    pub(crate) fn apply(&self, map: &mut ResourceMap, schema: &Schema, limits: &sluice_goyaml::Limits) -> Result<()> {
-        self.run(map, schema, limits).map_err(|error| self.patch.place(error))
+    pub(crate) fn apply(
+        &self,
+        map: &mut ResourceMap,
+        schema: &Schema,
+        limits: &sluice_goyaml::Limits,
+    ) -> Result<()> {
+        self.run(map, schema, limits)
+            .map_err(|error| self.patch.place(error))
     }
 
     fn run(&self, map: &mut ResourceMap, schema: &Schema, limits: &sluice_goyaml::Limits) -> Result<()> {
@@ -44,8 +54,10 @@ impl PatchTransformer {
             Ok(mut patches) => {
                 let json = JsonPatch::parse(text, limits);
                 if !patches.is_empty() && json.is_ok_and(|json| !json.is_empty()) {
-                    return Err(Error::new(ErrorKind::Patch, "the patch can be read as either kind")
-                        .remedy("keep one kind of patch in one entry"));
+                    return Err(
+                        Error::new(ErrorKind::Patch, "the patch can be read as either kind")
+                            .remedy("keep one kind of patch in one entry"),
+                    );
                 }
                 for patch in &mut patches {
                     patch.state.allow_name_change |= self.options.allow_name_change;
@@ -57,31 +69,50 @@ impl PatchTransformer {
                 Ok(json) => self.run_json(map, &json, schema),
                 Err(not_json) => Err(Error::new(
                     ErrorKind::Patch,
-                    format!("neither a strategic merge patch ({}) nor a JSON patch ({not_json})", not_strategic.problem()),
+                    format!(
+                        "neither a strategic merge patch ({}) nor a JSON patch ({not_json})",
+                        not_strategic.problem()
+                    ),
                 )
                 .remedy("give an object with apiVersion, kind and metadata.name, or a list of operations")),
             },
         }
     }
 
-    fn run_strategic(&self, map: &mut ResourceMap, mut patches: Vec<Resource>, schema: &Schema) -> Result<()> {
+    fn run_strategic(
+        &self,
+        map: &mut ResourceMap,
+        mut patches: Vec<Resource>,
+        schema: &Schema,
+    ) -> Result<()> {
         let Some(target) = &self.target else {
             for patch in patches {
-                let index = map.find_one(&patch.original_id(schema), schema).map_err(|error| {
-                    error.while_doing(format!("looking for the target of the patch of {}", patch.describe()))
-                })?;
+                let index = map
+                    .find_one(&patch.original_id(schema), schema)
+                    .map_err(|error| {
+                        error.while_doing(format!(
+                            "looking for the target of the patch of {}",
+                            patch.describe()
+                        ))
+                    })?;
                 map.change(index, schema, |resource| apply_strategic(resource, patch, schema))?;
             }
             return Ok(());
         };
         if patches.len() > 1 {
-            return Err(Error::new(ErrorKind::Patch, "several strategic merge patches share one target")
-                .remedy("give each patch its own entry, or remove the target"));
+            return Err(Error::new(
+                ErrorKind::Patch,
+                "several strategic merge patches share one target",
+            )
+            .remedy("give each patch its own entry, or remove the target"));
         }
         let Some(patch) = patches.pop() else { return Ok(()) };
         let matcher = Matcher::new(target)?;
         let selected: Vec<usize> = (0..map.len())
-            .filter(|index| map.get(*index).is_some_and(|resource| matcher.selects(resource, schema)))
+            .filter(|index| {
+                map.get(*index)
+                    .is_some_and(|resource| matcher.selects(resource, schema))
+            })
             .collect();
         apply_to_selected(map, &selected, &patch, schema)
     }
@@ -96,7 +127,10 @@ impl PatchTransformer {
         };
         let matcher = Matcher::new(target)?;
         for index in 0..map.len() {
-            if !map.get(index).is_some_and(|resource| matcher.selects(resource, schema)) {
+            if !map
+                .get(index)
+                .is_some_and(|resource| matcher.selects(resource, schema))
+            {
                 continue;
             }
             map.change(index, schema, |resource| {
@@ -109,7 +143,12 @@ impl PatchTransformer {
 }
 
 /// Applies a copy of a strategic merge patch to each of the objects; those that it deletes are dropped.
-fn apply_to_selected(map: &mut ResourceMap, selected: &[usize], patch: &Resource, schema: &Schema) -> Result<()> {
+fn apply_to_selected(
+    map: &mut ResourceMap,
+    selected: &[usize],
+    patch: &Resource,
+    schema: &Schema,
+) -> Result<()> {
     for index in selected {
         map.change(*index, schema, |resource| {
             let mut copy = patch.clone();
@@ -155,8 +194,14 @@ pub(crate) struct JsonTransformer {
 }
 
 impl JsonTransformer {
-    pub(crate) fn apply(&self, map: &mut ResourceMap, schema: &Schema, limits: &sluice_goyaml::Limits) -> Result<()> {
-        self.run(map, schema, limits).map_err(|error| self.patch.place(error))
+    pub(crate) fn apply(
+        &self,
+        map: &mut ResourceMap,
+        schema: &Schema,
+        limits: &sluice_goyaml::Limits,
+    ) -> Result<()> {
+        self.run(map, schema, limits)
+            .map_err(|error| self.patch.place(error))
     }
 
     fn run(&self, map: &mut ResourceMap, schema: &Schema, limits: &sluice_goyaml::Limits) -> Result<()> {
@@ -166,11 +211,16 @@ impl JsonTransformer {
         let patch = JsonPatch::parse(&self.patch.text, limits)
             .map_err(|problem| Error::new(ErrorKind::Patch, problem).remedy("give a list of operations"))?;
         if patch.is_empty() {
-            return Err(Error::new(ErrorKind::Patch, "the patch has no operations").remedy("add some, or remove it"));
+            return Err(
+                Error::new(ErrorKind::Patch, "the patch has no operations").remedy("add some, or remove it")
+            );
         }
         let matcher = Matcher::new(&self.target)?;
         for index in 0..map.len() {
-            if map.get(index).is_some_and(|resource| matcher.selects(resource, schema)) {
+            if map
+                .get(index)
+                .is_some_and(|resource| matcher.selects(resource, schema))
+            {
                 map.change(index, schema, |resource| apply_json(resource, &patch))?;
             }
         }

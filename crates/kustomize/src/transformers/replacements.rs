@@ -18,8 +18,11 @@ pub(crate) struct Replacements {
 impl Replacements {
     pub(crate) fn apply(&self, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
         for (index, replacement) in self.replacements.iter().enumerate() {
-            run(replacement, map, schema)
-                .map_err(|error| error.at_field(format!("replacements[{index}]")).at_line(replacement.line))?;
+            run(replacement, map, schema).map_err(|error| {
+                error
+                    .at_field(format!("replacements[{index}]"))
+                    .at_line(replacement.line)
+            })?;
         }
         Ok(())
     }
@@ -32,7 +35,9 @@ fn problem(text: impl Into<String>) -> Error {
 fn run(replacement: &Replacement, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
     let has_source = replacement.source.is_some() || replacement.source_value.is_some();
     let Some(targets) = replacement.targets.as_ref().filter(|_| has_source) else {
-        return Err(problem("a replacement needs a source and at least one target").remedy("add source and targets"));
+        return Err(
+            problem("a replacement needs a source and at least one target").remedy("add source and targets")
+        );
     };
     let value = match (&replacement.source, &replacement.source_value) {
         (Some(_), Some(_)) => {
@@ -42,7 +47,9 @@ fn run(replacement: &Replacement, map: &mut ResourceMap, schema: &Schema) -> Res
         (Some(source), None) => read_source(source, map, schema)?,
         (None, None) => return Ok(()),
     };
-    targets.iter().try_for_each(|target| write_target(target, &value, map, schema))
+    targets
+        .iter()
+        .try_for_each(|target| write_target(target, &value, map, schema))
 }
 
 /// Present and former identities; here, kustomize does not know the scope of kinds.
@@ -54,20 +61,28 @@ fn ids(resource: &Resource, schema: &Schema) -> Vec<ResourceId> {
 
 fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> Result<Node> {
     let effective = |namespace: &str| {
-        if namespace.is_empty() { DEFAULT_NAMESPACE.to_owned() } else { namespace.to_owned() }
+        if namespace.is_empty() {
+            DEFAULT_NAMESPACE.to_owned()
+        } else {
+            namespace.to_owned()
+        }
     };
     let selects = |id: &ResourceId| {
         (source.name.is_empty() || source.name == id.name)
             && (source.namespace.is_empty() || effective(&source.namespace) == effective(&id.namespace))
-            && id.gvk.is_selected_by(&source.group, &source.version, &source.kind)
+            && id
+                .gvk
+                .is_selected_by(&source.group, &source.version, &source.kind)
     };
     let mut matches = map
         .iter()
         .filter(|resource| !resource.is_empty() && ids(resource, schema).iter().any(selects));
     let label = format!("{} {}", source.kind, source.name);
     let Some(resource) = matches.next() else {
-        return Err(problem(format!("there is no object {label} to take the value from"))
-            .remedy("correct the source, or add the object"));
+        return Err(
+            problem(format!("there is no object {label} to take the value from"))
+                .remedy("correct the source, or add the object"),
+        );
     };
     if let Some(other) = matches.next() {
         return Err(problem(format!(
@@ -77,7 +92,11 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
         ))
         .remedy("name one object"));
     }
-    let path = if source.field_path.is_empty() { DEFAULT_PATH } else { &source.field_path };
+    let path = if source.field_path.is_empty() {
+        DEFAULT_PATH
+    } else {
+        &source.field_path
+    };
     let steps = tree::split_smart(path);
     let wide;
     let root = if shows_annotations(&steps) {
@@ -89,10 +108,14 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
     } else {
         resource.node()
     };
-    let found = tree::lookup(root, &steps).map_err(|text| problem(format!("the source field {path}: {text}")))?;
+    let found =
+        tree::lookup(root, &steps).map_err(|text| problem(format!("the source field {path}: {text}")))?;
     let Some(node) = found.filter(|node| !tree::is_null_or_empty(node)) else {
-        return Err(problem(format!("{} has no field {path} to take the value from", resource.describe()))
-            .remedy("correct source.fieldPath"));
+        return Err(problem(format!(
+            "{} has no field {path} to take the value from",
+            resource.describe()
+        ))
+        .remedy("correct source.fieldPath"));
     };
     refine(source.options.as_ref(), node)
 }
@@ -107,16 +130,23 @@ fn shows_annotations(steps: &[String]) -> bool {
 }
 
 fn refine(options: Option<&FieldOptions>, node: &Node) -> Result<Node> {
-    let Some(options) = options.filter(|options| !options.delimiter.is_empty()) else { return Ok(node.clone()) };
+    let Some(options) = options.filter(|options| !options.delimiter.is_empty()) else {
+        return Ok(tree::unshared(node));
+    };
     let Some(text) = node.text() else {
         return Err(problem("a delimiter needs a scalar source").remedy("remove options.delimiter"));
     };
-    let part = usize::try_from(options.index).ok().and_then(|index| text.split(options.delimiter.as_str()).nth(index));
+    let part = usize::try_from(options.index)
+        .ok()
+        .and_then(|index| text.split(options.delimiter.as_str()).nth(index));
     let Some(part) = part else {
-        return Err(problem(format!("the index {} is out of range for {text:?}", options.index))
-            .remedy("correct options.index"));
+        return Err(problem(format!(
+            "the index {} is out of range for {text:?}",
+            options.index
+        ))
+        .remedy("correct options.index"));
     };
-    let mut copy = node.clone();
+    let mut copy = tree::unshared(node);
     tree::set_text(&mut copy, part);
     Ok(copy)
 }
@@ -130,16 +160,21 @@ fn write_target(target: &TargetSelector, value: &Node, map: &mut ResourceMap, sc
     for resource in map.resources_mut() {
         if resource.is_empty()
             || !select.matches_labels(resource)
-            || rejects.iter().any(|reject| reject.has_labels() && reject.matches_labels(resource))
+            || rejects
+                .iter()
+                .any(|reject| reject.has_labels() && reject.matches_labels(resource))
         {
             continue;
         }
         let ids = ids(resource, schema);
         let matches = |matcher: &Matcher, id: &ResourceId| {
-            matcher.matches_gvk(&id.gvk) && matcher.matches_name(&id.name) && matcher.matches_namespace(&id.namespace)
+            matcher.matches_gvk(&id.gvk)
+                && matcher.matches_name(&id.name)
+                && matcher.matches_namespace(&id.namespace)
         };
-        let rejected =
-            rejects.iter().any(|reject| !reject.has_no_id && ids.iter().any(|id| matches(reject, id)));
+        let rejected = rejects
+            .iter()
+            .any(|reject| !reject.has_no_id && ids.iter().any(|id| matches(reject, id)));
         if !rejected && ids.iter().any(|id| matches(&select, id)) {
             write_fields(resource, target, value)?;
         }
@@ -149,18 +184,30 @@ fn write_target(target: &TargetSelector, value: &Node, map: &mut ResourceMap, sc
 
 fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) -> Result<()> {
     let default = [DEFAULT_PATH.to_owned()];
-    let paths = if target.field_paths.is_empty() { &default[..] } else { &target.field_paths };
+    let paths = if target.field_paths.is_empty() {
+        &default[..]
+    } else {
+        &target.field_paths
+    };
     let options = target.options.clone().unwrap_or_default();
     for path in paths {
         let steps = tree::split_smart(path);
         let label = resource.describe();
         let write = |node: &mut Node| {
             write_field(node, &steps, value, &options).map_err(|text| {
-                problem(format!("{label}: the field {path} cannot be {}: {text}", if options.create { "made" } else { "found" }))
-                    .remedy("correct the field path, or set options.create")
+                problem(format!(
+                    "{label}: the field {path} cannot be {}: {text}",
+                    if options.create { "made" } else { "found" }
+                ))
+                .remedy("correct the field path, or set options.create")
             })
         };
-        if shows_annotations(&steps) { resource.with_visible_state(write)? } else { write(resource.node_mut())? }
+        if shows_annotations(&steps) {
+            resource.with_visible_state(write)?;
+        } else {
+            write(resource.node_mut())?;
+        }
+        resource.settle_shares();
     }
     Ok(())
 }
@@ -200,12 +247,10 @@ fn set_value(field: &mut Node, value: &Node, options: &FieldOptions) -> Outcome<
         text = parts.join(&options.delimiter);
     }
     if field.text().is_none() {
-        let position = field.position;
-        *field = value.clone();
+        tree::overwrite(field, value.clone());
         if !options.delimiter.is_empty() {
             tree::set_text(field, text);
         }
-        field.position = position;
     } else if fresh {
         *field = tree::untagged(text);
     } else {
@@ -215,12 +260,21 @@ fn set_value(field: &mut Node, value: &Node, options: &FieldOptions) -> Outcome<
 }
 
 /// Writes into YAML or JSON that stands in a scalar field. False if the path does not lead into one.
-fn write_structured(root: &mut Node, steps: &[String], value: &Node, create: Option<Create>) -> Outcome<bool> {
+fn write_structured(
+    root: &mut Node,
+    steps: &[String],
+    value: &Node,
+    create: Option<Create>,
+) -> Outcome<bool> {
     for length in 1..steps.len() {
-        let Ok(Some(found)) = tree::lookup(root, &steps[..length]) else { continue };
+        let Ok(Some(found)) = tree::lookup(root, &steps[..length]) else {
+            continue;
+        };
         let Some(text) = found.text() else { continue };
         let text = text.to_owned();
-        let Ok(mut inner) = tree::parse_structured(&text) else { continue };
+        let Ok(mut inner) = tree::parse_structured(&text) else {
+            continue;
+        };
         let count = tree::match_path(&mut inner, &steps[length..], create, &mut |field| {
             if field.text().is_some() && !is_fresh(field) {
                 tree::set_text(field, tree::text_of(value));

@@ -41,7 +41,11 @@ impl Replicas {
         let kinds: Vec<&str> = self.fields.iter().map(|field| field.kind.as_str()).collect();
         Err(Error::new(
             ErrorKind::Reference,
-            format!("there is no object {:?} of the kinds {}", self.replica.name, kinds.join(", ")),
+            format!(
+                "there is no object {:?} of the kinds {}",
+                self.replica.name,
+                kinds.join(", ")
+            ),
         )
         .at_field(format!("replicas[{}]", self.replica.name))
         .remedy("correct the name, or remove the entry"))
@@ -54,6 +58,8 @@ fn has_name(resource: &Resource, name: &str) -> bool {
 }
 
 fn has_id(resource: &Resource, gvk: &Gvk, name: &str, field: &FieldSpec) -> bool {
-    let former = resource.previous_ids().any(|id| id.name == name && field.selects(&id.gvk));
+    let former = resource
+        .previous_ids()
+        .any(|id| id.name == name && field.selects(&id.gvk));
     former || resource.name() == name && field.selects(gvk)
 }

@@ -29,24 +29,33 @@ impl ValueAdd {
             let matcher = target.selector.as_ref().map(Matcher::new).transpose()?;
             let steps = split_path(&target.field_path, '/');
             for resource in map.resources_mut() {
-                if matcher.as_ref().is_some_and(|matcher| !matcher.selects(resource, schema)) {
+                if matcher
+                    .as_ref()
+                    .is_some_and(|matcher| !matcher.selects(resource, schema))
+                {
                     continue;
                 }
                 if target.field_path == "metadata/namespace" {
-                    let namespace = Namespace { namespace: self.value.clone(), ..Namespace::default() };
+                    let namespace = Namespace {
+                        namespace: self.value.clone(),
+                        ..Namespace::default()
+                    };
                     namespace.apply_to(resource, schema)?;
                     continue;
                 }
                 let path: Vec<&str> = steps.iter().map(String::as_str).collect();
-                let result = tree::lookup_create(resource.node_mut(), &path, Create::Scalar("")).and_then(|node| {
-                    let value = match target.position {
-                        0 => self.value.clone(),
-                        position => insert_part(tree::text_of(node), position - 1, &self.value),
-                    };
-                    tree::replace_scalar(node, tree::untagged(value))
-                });
+                let result =
+                    tree::lookup_create(resource.node_mut(), &path, Create::Scalar("")).and_then(|node| {
+                        let value = match target.position {
+                            0 => self.value.clone(),
+                            position => insert_part(tree::text_of(node), position - 1, &self.value),
+                        };
+                        tree::replace_scalar(node, tree::untagged(value))
+                    });
                 result.map_err(|problem| {
-                    resource.error(ErrorKind::Transformer, problem).at_field(target.field_path.as_str())
+                    resource
+                        .error(ErrorKind::Transformer, problem)
+                        .at_field(target.field_path.as_str())
                 })?;
             }
         }
@@ -60,7 +69,10 @@ fn insert_part(path: &str, position: usize, part: &str) -> String {
         return part.to_owned();
     }
     let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let mut parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     parts.insert(position.min(parts.len()), part);
     format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
 }

@@ -26,7 +26,11 @@ enum Value {
 ///
 /// # Errors
 /// A variable whose object or field is not there, and fields of the wrong kind.
-pub(crate) fn resolve_variables(map: &mut ResourceMap, variables: &[Var], fields: &[FieldSpec]) -> Result<Vec<String>> {
+pub(crate) fn resolve_variables(
+    map: &mut ResourceMap,
+    variables: &[Var],
+    fields: &[FieldSpec],
+) -> Result<Vec<String>> {
     if variables.is_empty() {
         return Ok(Vec::new());
     }
@@ -34,21 +38,34 @@ pub(crate) fn resolve_variables(map: &mut ResourceMap, variables: &[Var], fields
     for variable in variables {
         values.insert(variable.name.clone(), value_of_variable(map, variable)?);
     }
-    let mut replacer = Replacer { values: &values, used: BTreeSet::new() };
+    let mut replacer = Replacer {
+        values: &values,
+        used: BTreeSet::new(),
+    };
     let specs = Spec::all(fields);
     for resource in map.contents_mut() {
         let gvk = resource.gvk();
         for spec in &specs {
-            spec.apply(resource, &gvk, Create::Nothing, &mut |node| replacer.replace(node))?;
+            spec.apply(resource, &gvk, Create::Nothing, &mut |node| {
+                replacer.replace(node)
+            })?;
         }
     }
     let used = replacer.used;
-    Ok(values.keys().filter(|name| !used.contains(*name)).cloned().collect())
+    Ok(values
+        .keys()
+        .filter(|name| !used.contains(*name))
+        .cloned()
+        .collect())
 }
 
 fn value_of_variable(map: &ResourceMap, variable: &Var) -> Result<Value> {
-    let problem = |text: String| Error::new(ErrorKind::Variable, text).at_field(format!("vars[{}]", variable.name));
-    let Some(resource) = map.iter().find(|resource| resource.variables.contains(&variable.name)) else {
+    let problem =
+        |text: String| Error::new(ErrorKind::Variable, text).at_field(format!("vars[{}]", variable.name));
+    let Some(resource) = map
+        .iter()
+        .find(|resource| resource.variables.contains(&variable.name))
+    else {
         return Err(problem(format!(
             "there is no {} {:?} for the variable",
             variable.objref.kind, variable.objref.name
@@ -59,13 +76,16 @@ fn value_of_variable(map: &ResourceMap, variable: &Var) -> Result<Value> {
     let found = tree::lookup(resource.node(), &split_indexes(path));
     match found {
         Ok(Some(node)) => read_value(node).map_err(&problem),
-        _ => Err(problem(format!("{} has no field {path:?}", resource.describe())).remedy("correct fieldref.fieldPath")),
+        _ => Err(problem(format!("{} has no field {path:?}", resource.describe()))
+            .remedy("correct fieldref.fieldPath")),
     }
 }
 
 /// Splits `ports[0]` into two steps.
 fn split_indexes(path: &str) -> Vec<String> {
-    let Ok(pattern) = Regex::new(r"^(.*)\[(\d+)\]$") else { return Vec::new() };
+    let Ok(pattern) = Regex::new(r"^(.*)\[(\d+)\]$") else {
+        return Vec::new();
+    };
     let mut result = Vec::new();
     for step in tree::split_smart(path) {
         match pattern.captures(&step) {
@@ -82,7 +102,9 @@ fn split_indexes(path: &str) -> Vec<String> {
 }
 
 fn read_value(node: &Node) -> Outcome<Value> {
-    let Some(text) = node.text() else { return Ok(Value::Complex) };
+    let Some(text) = node.text() else {
+        return Ok(Value::Complex);
+    };
     let wrong = || format!("the value {text:?} cannot be read");
     Ok(match tree::tag_of(node) {
         "!!int" => Value::Integer(text.parse().map_err(|_| wrong())?),
@@ -104,7 +126,11 @@ impl Replacer<'_> {
         }
         match &mut node.content {
             Content::Mapping(mapping) => {
-                if let Some(entry) = mapping.entries().iter().find(|entry| tree::tag_of(&entry.key) != tree::STRING) {
+                if let Some(entry) = mapping
+                    .entries()
+                    .iter()
+                    .find(|entry| tree::tag_of(&entry.key) != tree::STRING)
+                {
                     return Err(format!("the key {:?} is no string", tree::text_of(&entry.key)));
                 }
                 for value in mapping.values_mut() {
@@ -133,15 +159,14 @@ impl Replacer<'_> {
     }
 
     fn replace_scalar(&mut self, node: &mut Node) {
-        let position = node.position;
-        *node = match self.expand(tree::text_of(node)) {
+        let new = match self.expand(tree::text_of(node)) {
             Value::Integer(value) => tree::scalar(value.to_string(), tree::INTEGER, Style::Plain),
             Value::Boolean(value) => tree::scalar(value.to_string(), "!!bool", Style::Plain),
             Value::Float(value) => tree::scalar(value.to_string(), "!!float", Style::Plain),
             Value::Text(text) => tree::string(text),
             Value::Complex => tree::string(""),
         };
-        node.position = position;
+        tree::overwrite(node, new);
     }
 
     /// Puts values in the place of variables; a text that is nothing but a variable takes its type.
@@ -217,7 +242,10 @@ mod tests {
             ("A".to_owned(), Value::Text("x".to_owned())),
             ("N".to_owned(), Value::Integer(8)),
         ]);
-        let mut replacer = Replacer { values: &values, used: BTreeSet::new() };
+        let mut replacer = Replacer {
+            values: &values,
+            used: BTreeSet::new(),
+        };
         let text = |value: Value| print(&value);
         assert_eq!(replacer.expand("$(N)"), Value::Integer(8));
         for (input, expected) in [

@@ -6,9 +6,11 @@
 //! say something else.
 
 mod path;
+mod shared;
 mod visit;
 
 pub(crate) use path::{lookup, lookup_create, lookup_mut, match_path, parse_structured, split_smart};
+pub(crate) use shared::{Shares, unshared};
 pub(crate) use visit::{Create, visit};
 
 use sluice_goyaml::{Content, Flavour, Mapping, Node, Resolved, Style, resolve_scalar};
@@ -106,7 +108,11 @@ pub(crate) fn kind_name(node: &Node) -> &'static str {
 
 /// The text of a scalar; empty for null and for collections (kyaml's `GetValue`).
 pub(crate) fn value_of(node: &Node) -> &str {
-    if node.is_null() { "" } else { node.text().unwrap_or_default() }
+    if node.is_null() {
+        ""
+    } else {
+        node.text().unwrap_or_default()
+    }
 }
 
 /// The raw text of a scalar, also of a null (kyaml's `node.Value`).
@@ -117,9 +123,15 @@ pub(crate) fn text_of(node: &Node) -> &str {
 /// Replaces the text and keeps tag and style (`node.Value = text`).
 pub(crate) fn set_text(node: &mut Node, text: impl Into<String>) {
     let tag = tag_of(node).to_owned();
-    let position = node.position;
-    *node = scalar(text, &tag, node.style);
-    node.position = position;
+    let new = scalar(text, &tag, node.style);
+    overwrite(node, new);
+}
+
+/// Puts a value in the place of another, which keeps its position and whom it is shared with.
+pub(crate) fn overwrite(node: &mut Node, mut value: Node) {
+    value.position = node.position;
+    value.presentation = node.presentation.take();
+    *node = value;
 }
 
 /// Gives a scalar another style; its tag stays what it is.
@@ -129,11 +141,12 @@ pub(crate) fn set_style(node: &mut Node, style: Style) {
         return;
     }
     let tag = tag_of(node).to_owned();
-    let Content::Scalar(text) = &mut node.content else { return };
+    let Content::Scalar(text) = &mut node.content else {
+        return;
+    };
     let text = std::mem::take(text);
-    let position = node.position;
-    *node = scalar(text, &tag, style);
-    node.position = position;
+    let new = scalar(text, &tag, style);
+    overwrite(node, new);
 }
 
 /// Puts `value` in the place of a scalar, which lends it its style (kyaml's `FieldSetter` without name).
@@ -142,8 +155,7 @@ pub(crate) fn replace_scalar(node: &mut Node, mut value: Node) -> Outcome<()> {
         return Err(format!("expected a scalar, found {}", kind_name(node)));
     }
     set_style(&mut value, node.style);
-    value.position = node.position;
-    *node = value;
+    overwrite(node, value);
     Ok(())
 }
 
@@ -153,7 +165,12 @@ pub(crate) fn set_field(node: &mut Node, name: &str, value: Node) -> Outcome<()>
 }
 
 /// As [`set_field`], with the node of a new key, and perhaps keeping nulls.
-pub(crate) fn set_field_with_key(node: &mut Node, key: Node, mut value: Node, keep_null: bool) -> Outcome<()> {
+pub(crate) fn set_field_with_key(
+    node: &mut Node,
+    key: Node,
+    mut value: Node,
+    keep_null: bool,
+) -> Outcome<()> {
     if is_null(node) {
         // kyaml appends to a node that is no mapping, which nobody ever sees.
         return Ok(());
@@ -169,6 +186,7 @@ pub(crate) fn set_field_with_key(node: &mut Node, key: Node, mut value: Node, ke
     }
     if let Some(field) = mapping.get_mut(name) {
         set_style(&mut value, field.style);
+        value.presentation = field.presentation.take();
         *field = value;
     } else {
         mapping.push(key, value);
@@ -216,7 +234,10 @@ pub(crate) fn clear_field(node: &mut Node, name: &str) {
 
 /// The texts of a mapping's fields, whatever their types.
 pub(crate) fn texts(node: &Node) -> impl Iterator<Item = (&str, &str)> {
-    node.as_mapping().into_iter().flat_map(Mapping::iter).map(|(key, value)| (key, text_of(value)))
+    node.as_mapping()
+        .into_iter()
+        .flat_map(Mapping::iter)
+        .map(|(key, value)| (key, text_of(value)))
 }
 
 /// Whether the text is a string for a YAML 1.1 reader.

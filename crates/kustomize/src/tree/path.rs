@@ -45,7 +45,9 @@ pub(crate) fn is_index(step: &str) -> bool {
 fn split_selector(step: &str) -> Outcome<(&str, &str)> {
     let inner = step.strip_suffix(']').unwrap_or(step);
     let inner = inner.strip_prefix('[').unwrap_or(inner);
-    inner.split_once('=').ok_or_else(|| format!("the step {step:?} must have the form [field=value]"))
+    inner
+        .split_once('=')
+        .ok_or_else(|| format!("the step {step:?} must have the form [field=value]"))
 }
 
 /// What stands at the next place if it has to be made: a list before an index or a selector.
@@ -61,7 +63,10 @@ fn kind_for(next: Option<&String>, last: Create) -> Node {
 }
 
 fn clean(path: &[String]) -> Vec<&str> {
-    path.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect()
+    path.iter()
+        .map(|step| step.trim())
+        .filter(|step| !step.is_empty())
+        .collect()
 }
 
 /// The node that the path leads to. Steps are fields, indexes, `-` for the last element, `[field=value]` and
@@ -83,7 +88,10 @@ pub(crate) fn lookup<'n>(node: &'n Node, path: &[String]) -> Outcome<Option<&'n 
                 return Ok(None);
             }
             let Some(mapping) = current.as_mapping() else {
-                return Err(format!("expected a mapping before {step:?}, found {}", kind_name(current)));
+                return Err(format!(
+                    "expected a mapping before {step:?}, found {}",
+                    kind_name(current)
+                ));
             };
             mapping.get(step)
         };
@@ -132,7 +140,8 @@ fn elements(node: &Node) -> Outcome<&[Node]> {
     if is_null(node) {
         return Ok(&[]);
     }
-    node.as_sequence().ok_or_else(|| format!("expected a list, found {}", kind_name(node)))
+    node.as_sequence()
+        .ok_or_else(|| format!("expected a list, found {}", kind_name(node)))
 }
 
 fn find_element<'n>(node: &'n Node, step: &str) -> Outcome<Option<&'n Node>> {
@@ -146,7 +155,9 @@ fn position_of_element(items: &[Node], step: &str) -> Outcome<Option<usize>> {
         return Ok(items.iter().position(|item| text_of(item) == value));
     }
     Ok(items.iter().position(|item| {
-        item.as_mapping().and_then(|mapping| mapping.get(field)).is_some_and(|found| text_of(found) == value)
+        item.as_mapping()
+            .and_then(|mapping| mapping.get(field))
+            .is_some_and(|found| text_of(found) == value)
     }))
 }
 
@@ -159,10 +170,16 @@ pub(crate) fn lookup_create<'n>(node: &'n mut Node, path: &[&str], last: Create)
             return Err(format!("expected a mapping before {step:?}, found {found}"));
         };
         if !mapping.contains_key(step) {
-            let kind = if index + 1 == path.len() { last } else { Create::Mapping };
+            let kind = if index + 1 == path.len() {
+                last
+            } else {
+                Create::Mapping
+            };
             mapping.push(Node::plain(*step), kind_for(None, kind));
         }
-        current = mapping.get_mut(step).ok_or_else(|| format!("the field {step:?} is missing"))?;
+        current = mapping
+            .get_mut(step)
+            .ok_or_else(|| format!("the field {step:?} is missing"))?;
     }
     Ok(current)
 }
@@ -223,7 +240,9 @@ fn match_field(
         mapping.push(Node::plain(step), kind_for(rest.first(), last));
         made = true;
     }
-    let Some(field) = mapping.get_mut(step) else { return Ok(0) };
+    let Some(field) = mapping.get_mut(step) else {
+        return Ok(0);
+    };
     if made && rest.is_empty() {
         set(field)?;
         return Ok(1);
@@ -251,7 +270,9 @@ fn match_index(
     create: Option<Create>,
     set: &mut dyn FnMut(&mut Node) -> Outcome<()>,
 ) -> Outcome<usize> {
-    let index: usize = step.parse().map_err(|_| format!("the index {step} is too large"))?;
+    let index: usize = step
+        .parse()
+        .map_err(|_| format!("the index {step} is too large"))?;
     let found = kind_name(node);
     let null = is_null(node);
     let Some(items) = node.as_sequence_mut() else {
@@ -272,7 +293,9 @@ fn match_index(
     }
     let count = items.len();
     let Some(item) = items.get_mut(index) else {
-        return Err(format!("the index {index} is given, but there are only {count} elements"));
+        return Err(format!(
+            "the index {index} is given, but there are only {count} elements"
+        ));
     };
     match_path(item, rest, create, set)
 }
@@ -285,12 +308,16 @@ fn match_selector(
     set: &mut dyn FnMut(&mut Node) -> Outcome<()>,
 ) -> Outcome<usize> {
     let (field, pattern) = split_selector(step)?;
-    let pattern_regex =
-        Regex::new(pattern).map_err(|error| format!("the regular expression {pattern:?} is wrong: {error}"))?;
+    let pattern_regex = Regex::new(pattern)
+        .map_err(|error| format!("the regular expression {pattern:?} is wrong: {error}"))?;
     let found = kind_name(node);
     let null = is_null(node);
     if null {
-        *node = if create.is_some() { Node::sequence(Vec::new()) } else { return Ok(0) };
+        *node = if create.is_some() {
+            Node::sequence(Vec::new())
+        } else {
+            return Ok(0);
+        };
     }
     let Some(items) = node.as_sequence_mut() else {
         return Err(format!("the step {step:?} asks for a list, found {found}"));
@@ -316,13 +343,17 @@ fn match_selector(
     let mut item = if field.is_empty() {
         untagged(pattern)
     } else {
-        let entry = Entry { key: Node::plain(field), value: untagged(pattern) };
+        let entry = Entry {
+            key: Node::plain(field),
+            value: untagged(pattern),
+        };
         Node::mapping(Mapping::from_entries(vec![entry]))
     };
     let matches = if field.is_empty() {
         pattern_regex.is_match(value_of(&item))
     } else {
-        item.get(field).is_some_and(|found| pattern_regex.is_match(text_of(found)))
+        item.get(field)
+            .is_some_and(|found| pattern_regex.is_match(text_of(found)))
     };
     if !matches {
         return Err(format!("an element made for {step:?} would not match it"));

@@ -49,9 +49,14 @@ pub(crate) fn visit(
         return Ok(());
     }
     match &mut node.content {
-        Content::Sequence(items) => items.iter_mut().try_for_each(|item| visit(item, steps, create, set)),
+        Content::Sequence(items) => items
+            .iter_mut()
+            .try_for_each(|item| visit(item, steps, create, set)),
         Content::Mapping(mapping) => visit_field(mapping, first, rest, create, set),
-        _ => Err(format!("expected a mapping or a list before {first:?}, found {}", kind_name(node))),
+        _ => Err(format!(
+            "expected a mapping or a list before {first:?}, found {}",
+            kind_name(node)
+        )),
     }
 }
 
@@ -70,7 +75,9 @@ fn visit_field(
         return Err(format!("the step {name:?} asks for a list, found a mapping"));
     }
     if create == Create::Nothing || is_list {
-        let Some(field) = mapping.get_mut(name) else { return Ok(()) };
+        let Some(field) = mapping.get_mut(name) else {
+            return Ok(());
+        };
         if is_list && is_null(field) {
             *field = Node::sequence(Vec::new());
         }
@@ -80,10 +87,18 @@ fn visit_field(
     if !mapping.contains_key(name) {
         mapping.push(Node::plain(name), kind.missing());
         // The new scalar reads as null, but is there to be set.
-        let Some(field) = mapping.get_mut(name) else { return Ok(()) };
-        return if rest.is_empty() { set(field) } else { visit(field, rest, create, set) };
+        let Some(field) = mapping.get_mut(name) else {
+            return Ok(());
+        };
+        return if rest.is_empty() {
+            set(field)
+        } else {
+            visit(field, rest, create, set)
+        };
     }
-    let Some(field) = mapping.get_mut(name) else { return Ok(()) };
+    let Some(field) = mapping.get_mut(name) else {
+        return Ok(());
+    };
     if is_null(field) {
         kind.revive(field);
     }

@@ -16,23 +16,71 @@ pub(crate) struct Tape<'a> {
 }
 
 const NAMES: [&str; 6] = ["web", "db", "cache", "api-v1", "job", "x.y"];
-const KEYS: [&str; 8] = ["app", "tier", "example.com/part", "on", "k8s", "a.b", "\"12\"", "env"];
+const KEYS: [&str; 8] = [
+    "app",
+    "tier",
+    "example.com/part",
+    "on",
+    "k8s",
+    "a.b",
+    "\"12\"",
+    "env",
+];
 const LABEL_KEYS: [&str; 6] = ["app", "tier", "example.com/part", "k8s", "a.b", "env"];
 const VALUES: [&str; 24] = [
-    "plain", "\"true\"", "true", "\"123\"", "123", "\"0123\"", "'1e3'", "1.0", "\"yes\"", "yes", "\"null\"", "~",
-    "\"\"", "'a: b'", "\"multi\\nline\\n\"", "\" spaced \"", "\"#c\"", "\"é ü\"", "2001-01-01", "\"$(A)\"", "\"- x\"",
-    "0x1F", "'it''s'", "\"tab\\there\"",
+    "plain",
+    "\"true\"",
+    "true",
+    "\"123\"",
+    "123",
+    "\"0123\"",
+    "'1e3'",
+    "1.0",
+    "\"yes\"",
+    "yes",
+    "\"null\"",
+    "~",
+    "\"\"",
+    "'a: b'",
+    "\"multi\\nline\\n\"",
+    "\" spaced \"",
+    "\"#c\"",
+    "\"é ü\"",
+    "2001-01-01",
+    "\"$(A)\"",
+    "\"- x\"",
+    "0x1F",
+    "'it''s'",
+    "\"tab\\there\"",
 ];
-const STRINGS: [&str; 10] =
-    ["plain", "\"true\"", "\"123\"", "'1e3'", "\"yes\"", "\"\"", "'a: b'", "\"x y\"", "\"0123\"", "\"é\""];
+const STRINGS: [&str; 10] = [
+    "plain", "\"true\"", "\"123\"", "'1e3'", "\"yes\"", "\"\"", "'a: b'", "\"x y\"", "\"0123\"", "\"é\"",
+];
 const KINDS: [&str; 15] = [
-    "Deployment", "Service", "ConfigMap", "Secret", "ServiceAccount", "RoleBinding", "StatefulSet", "CronJob",
-    "Ingress", "Namespace", "ClusterRole", "HorizontalPodAutoscaler", "Custom", "ClusterRoleBinding", "Job",
+    "Deployment",
+    "Service",
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "RoleBinding",
+    "StatefulSet",
+    "CronJob",
+    "Ingress",
+    "Namespace",
+    "ClusterRole",
+    "HorizontalPodAutoscaler",
+    "Custom",
+    "ClusterRoleBinding",
+    "Job",
 ];
 
 impl<'a> Tape<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes: bytes.iter(), objects: Vec::new(), generated: Vec::new() }
+        Self {
+            bytes: bytes.iter(),
+            objects: Vec::new(),
+            generated: Vec::new(),
+        }
     }
 
     fn next(&mut self, count: usize) -> usize {
@@ -53,7 +101,12 @@ impl<'a> Tape<'a> {
 
     /// An object of the base, mostly one of the wanted kinds, and at times one that is not there.
     fn known(&mut self, kinds: &[&'static str]) -> (&'static str, &'static str) {
-        let fitting: Vec<_> = self.objects.iter().copied().filter(|(kind, _)| kinds.contains(kind)).collect();
+        let fitting: Vec<_> = self
+            .objects
+            .iter()
+            .copied()
+            .filter(|(kind, _)| kinds.contains(kind))
+            .collect();
         if fitting.is_empty() || self.chance(12) {
             return (self.pick(kinds), self.name());
         }
@@ -61,7 +114,11 @@ impl<'a> Tape<'a> {
     }
 
     fn map(&mut self, indent: &str, values: &[&'static str]) -> String {
-        let keys: &[&str] = if indent.len() < 4 || self.chance(40) { &KEYS } else { &LABEL_KEYS };
+        let keys: &[&str] = if indent.len() < 4 || self.chance(40) {
+            &KEYS
+        } else {
+            &LABEL_KEYS
+        };
         self.map_of(indent, keys, values)
     }
 
@@ -94,7 +151,13 @@ impl<'a> Tape<'a> {
     }
 
     fn container(&mut self, indent: &str, name: &str) -> String {
-        let image = self.pick(&["nginx", "nginx:1.0", "reg.local:5000/a/app:v1", "busybox@sha256:abc", "app"]);
+        let image = self.pick(&[
+            "nginx",
+            "nginx:1.0",
+            "reg.local:5000/a/app:v1",
+            "busybox@sha256:abc",
+            "app",
+        ]);
         let mut text = format!("{indent}- name: {name}\n{indent}  image: {image}\n");
         if self.chance(2) {
             let _ = writeln!(text, "{indent}  env:");
@@ -102,8 +165,14 @@ impl<'a> Tape<'a> {
                 let variable = self.pick(&["A", "B", "C"]);
                 let entry = match self.next(4) {
                     0 => format!("value: {}", self.pick(&STRINGS)),
-                    1 => format!("valueFrom:\n{indent}      configMapKeyRef:\n{indent}        name: {}\n{indent}        key: k", self.name()),
-                    2 => format!("valueFrom:\n{indent}      secretKeyRef:\n{indent}        name: {}\n{indent}        key: k", self.name()),
+                    1 => format!(
+                        "valueFrom:\n{indent}      configMapKeyRef:\n{indent}        name: {}\n{indent}        key: k",
+                        self.name()
+                    ),
+                    2 => format!(
+                        "valueFrom:\n{indent}      secretKeyRef:\n{indent}        name: {}\n{indent}        key: k",
+                        self.name()
+                    ),
                     _ => "value: \"$(A)\"".to_owned(),
                 };
                 let _ = writeln!(text, "{indent}  - name: {variable}\n{indent}    {entry}");
@@ -126,7 +195,11 @@ impl<'a> Tape<'a> {
             let _ = writeln!(text, "{indent}  args: [a, \"b\", 'true']");
         }
         if self.chance(4) {
-            let _ = writeln!(text, "{indent}  volumeMounts:\n{indent}  - name: v\n{indent}    mountPath: /{}", self.name());
+            let _ = writeln!(
+                text,
+                "{indent}  volumeMounts:\n{indent}  - name: v\n{indent}    mountPath: /{}",
+                self.name()
+            );
         }
         if self.chance(6) {
             let _ = writeln!(text, "{indent}  resources: {{limits: {{cpu: 1, memory: 1Gi}}}}");
@@ -155,7 +228,10 @@ impl<'a> Tape<'a> {
             let _ = writeln!(text, "{indent}  {source}");
         }
         if self.chance(8) {
-            let _ = writeln!(text, "{indent}nodeSelector: {{disk: ssd}}\n{indent}tolerations: null");
+            let _ = writeln!(
+                text,
+                "{indent}nodeSelector: {{disk: ssd}}\n{indent}tolerations: null"
+            );
         }
         text
     }
@@ -163,7 +239,10 @@ impl<'a> Tape<'a> {
     fn template(&mut self, indent: &str) -> String {
         let inner = format!("{indent}    ");
         let labels = if self.chance(2) {
-            format!("{indent}  metadata:\n{indent}    labels:\n{}", self.map(&format!("{indent}      "), &STRINGS))
+            format!(
+                "{indent}  metadata:\n{indent}    labels:\n{}",
+                self.map(&format!("{indent}      "), &STRINGS)
+            )
         } else {
             String::new()
         };
@@ -186,7 +265,10 @@ impl<'a> Tape<'a> {
                 }
                 text + &self.template("  ")
             }
-            "Job" => format!("apiVersion: batch/v1\nkind: Job\n{metadata}spec:\n{}", self.template("  ")),
+            "Job" => format!(
+                "apiVersion: batch/v1\nkind: Job\n{metadata}spec:\n{}",
+                self.template("  ")
+            ),
             "CronJob" => format!(
                 "apiVersion: batch/v1\nkind: CronJob\n{metadata}spec:\n  schedule: \"* * * * *\"\n  jobTemplate:\n    spec:\n{}",
                 self.template("      ")
@@ -195,11 +277,19 @@ impl<'a> Tape<'a> {
                 "apiVersion: v1\nkind: Service\n{metadata}spec:\n  selector:\n    app: plain\n  ports:\n  - port: 80\n    targetPort: {}\n",
                 self.pick(&["80", "http", "\"80\""])
             ),
-            "ConfigMap" => format!("apiVersion: v1\nkind: ConfigMap\n{metadata}data:\n{}", self.map("  ", &VALUES)),
-            "Secret" => format!("apiVersion: v1\nkind: Secret\n{metadata}type: Opaque\nstringData:\n{}", self.map("  ", &STRINGS)),
+            "ConfigMap" => format!(
+                "apiVersion: v1\nkind: ConfigMap\n{metadata}data:\n{}",
+                self.map("  ", &VALUES)
+            ),
+            "Secret" => format!(
+                "apiVersion: v1\nkind: Secret\n{metadata}type: Opaque\nstringData:\n{}",
+                self.map("  ", &STRINGS)
+            ),
             "ServiceAccount" => format!("apiVersion: v1\nkind: ServiceAccount\n{metadata}"),
             "Namespace" => format!("apiVersion: v1\nkind: Namespace\n{metadata}"),
-            "ClusterRole" => format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n{metadata}rules: []\n"),
+            "ClusterRole" => {
+                format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n{metadata}rules: []\n")
+            }
             "RoleBinding" | "ClusterRoleBinding" => {
                 let subject = self.pick(&["default", "web", "db"]);
                 let namespace = self.pick(&["", "    namespace: one\n", "    namespace: default\n"]);
@@ -256,11 +346,18 @@ impl<'a> Tape<'a> {
 
     fn patch(&mut self) -> String {
         let (kind, name) = self.known(&["Deployment", "ConfigMap", "Custom", "StatefulSet", "Service"]);
-        let indent = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+        let indent = |text: &str| {
+            text.lines()
+                .map(|line| format!("    {line}\n"))
+                .collect::<String>()
+        };
         let target = match self.next(5) {
             0 | 1 => String::new(),
             2 => format!("  target: {{kind: {kind}}}\n"),
-            3 => format!("  target: {{kind: {kind}, name: \"{}\"}}\n", self.pick(&["w.*", "web|db", ".*-web", "nothing"])),
+            3 => format!(
+                "  target: {{kind: {kind}, name: \"{}\"}}\n",
+                self.pick(&["w.*", "web|db", ".*-web", "nothing"])
+            ),
             _ => "  target: {labelSelector: app=plain}\n".to_owned(),
         };
         if !target.is_empty() && self.chance(2) {
@@ -274,13 +371,24 @@ impl<'a> Tape<'a> {
             ]);
             return format!("- patch: |-\n    - {operation}\n{target}");
         }
-        let mut body = format!("apiVersion: {}\nkind: {kind}\nmetadata:\n  name: {name}\n", Self::api_version(kind));
+        let mut body = format!(
+            "apiVersion: {}\nkind: {kind}\nmetadata:\n  name: {name}\n",
+            Self::api_version(kind)
+        );
         match self.next(5) {
             0 => {
-                let _ = write!(body, "  labels:\n{}", self.map("    ", &["plain", "null", "\"x\"", "\"1\""]));
+                let _ = write!(
+                    body,
+                    "  labels:\n{}",
+                    self.map("    ", &["plain", "null", "\"x\"", "\"1\""])
+                );
             }
             1 => {
-                let _ = write!(body, "  annotations:\n{}", self.map("    ", &["plain", "null", "1", "\"1\""]));
+                let _ = write!(
+                    body,
+                    "  annotations:\n{}",
+                    self.map("    ", &["plain", "null", "1", "\"1\""])
+                );
             }
             2 => body.push_str("  annotations: null\n"),
             _ => {}
@@ -302,7 +410,10 @@ impl<'a> Tape<'a> {
         text.push_str("  literals:\n");
         let mut keys = BTreeMap::new();
         for _ in 0..=self.next(3) {
-            keys.insert(self.pick(&["a", "b", "c.d", "E"]), self.pick(&["1", "x=y", "\"q\"", "true", "", "é<&>", "'s'"]));
+            keys.insert(
+                self.pick(&["a", "b", "c.d", "E"]),
+                self.pick(&["1", "x=y", "\"q\"", "true", "", "é<&>", "'s'"]),
+            );
         }
         for (key, value) in keys {
             let _ = writeln!(text, "  - '{key}={}'", value.replace('\'', "''"));
@@ -325,9 +436,18 @@ impl<'a> Tape<'a> {
         let (kind, source) = self.known(&["ConfigMap", "Custom", "Deployment", "Service"]);
         let path = match kind {
             "ConfigMap" => self.pick(&["metadata.name", "data.app", "data"]),
-            "Custom" => self.pick(&["spec.items.[name=a].v", "spec.items", "metadata.name", "spec.text"]),
+            "Custom" => self.pick(&[
+                "spec.items.[name=a].v",
+                "spec.items",
+                "metadata.name",
+                "spec.text",
+            ]),
             "Service" => self.pick(&["spec.ports.0.port", "metadata.name", "spec.selector"]),
-            _ => self.pick(&["metadata.name", "spec.template.spec.containers.0.image", "metadata.annotations"]),
+            _ => self.pick(&[
+                "metadata.name",
+                "spec.template.spec.containers.0.image",
+                "metadata.annotations",
+            ]),
         };
         let (target, _) = self.known(&KINDS);
         let field = self.pick(&[
@@ -342,7 +462,10 @@ impl<'a> Tape<'a> {
         ]);
         let options = match self.next(4) {
             0 => "\n    options: {create: true}".to_owned(),
-            1 => format!("\n    options: {{delimiter: \"-\", index: {}, create: true}}", self.pick(&["0", "1", "-1", "9"])),
+            1 => format!(
+                "\n    options: {{delimiter: \"-\", index: {}, create: true}}",
+                self.pick(&["0", "1", "-1", "9"])
+            ),
             _ => String::new(),
         };
         format!(
@@ -360,13 +483,25 @@ impl<'a> Tape<'a> {
             let _ = writeln!(text, "nameSuffix: {}", self.pick(&["-s", "-v2"]));
         }
         if self.chance(3) {
-            let _ = writeln!(text, "namespace: {}", self.pick(&["one", "two", "\"123\"", "default"]));
+            let _ = writeln!(
+                text,
+                "namespace: {}",
+                self.pick(&["one", "two", "\"123\"", "default"])
+            );
         }
         if self.chance(4) {
-            let _ = write!(text, "commonLabels:\n{}", self.map_of("  ", &LABEL_KEYS, &STRINGS));
+            let _ = write!(
+                text,
+                "commonLabels:\n{}",
+                self.map_of("  ", &LABEL_KEYS, &STRINGS)
+            );
         }
         if self.chance(4) {
-            let _ = write!(text, "commonAnnotations:\n{}", self.map_of("  ", &LABEL_KEYS, &STRINGS));
+            let _ = write!(
+                text,
+                "commonAnnotations:\n{}",
+                self.map_of("  ", &LABEL_KEYS, &STRINGS)
+            );
         }
         if self.chance(4) {
             let _ = writeln!(
@@ -382,10 +517,21 @@ impl<'a> Tape<'a> {
                 text,
                 "images:\n- name: {}\n  {}",
                 self.pick(&["nginx", "app", "reg.local:5000/a/app", "busybox"]),
-                self.pick(&["newTag: v2", "newName: other", "digest: sha256:ff", "tagSuffix: -x", "newTag: \"1.0\""])
+                self.pick(&[
+                    "newTag: v2",
+                    "newName: other",
+                    "digest: sha256:ff",
+                    "tagSuffix: -x",
+                    "newTag: \"1.0\""
+                ])
             );
         }
-        if self.objects.iter().any(|(kind, _)| matches!(*kind, "Deployment" | "StatefulSet")) && self.chance(5) {
+        if self
+            .objects
+            .iter()
+            .any(|(kind, _)| matches!(*kind, "Deployment" | "StatefulSet"))
+            && self.chance(5)
+        {
             let (_, name) = self.known(&["Deployment", "StatefulSet"]);
             let _ = writeln!(text, "replicas:\n- name: {name}\n  count: {}", self.next(5));
         }
@@ -405,10 +551,18 @@ impl<'a> Tape<'a> {
             let _ = write!(text, "replacements:\n{}", self.replacement());
         }
         if self.chance(10) {
-            let _ = writeln!(text, "generatorOptions: {{disableNameSuffixHash: {}, labels: {{all: x}}}}", self.chance(2));
+            let _ = writeln!(
+                text,
+                "generatorOptions: {{disableNameSuffixHash: {}, labels: {{all: x}}}}",
+                self.chance(2)
+            );
         }
         if self.chance(10) {
-            let _ = writeln!(text, "buildMetadata: [{}]", self.pick(&["originAnnotations", "transformerAnnotations", "managedByLabel"]));
+            let _ = writeln!(
+                text,
+                "buildMetadata: [{}]",
+                self.pick(&["originAnnotations", "transformerAnnotations", "managedByLabel"])
+            );
         }
         if overlay && self.chance(10) {
             let _ = writeln!(text, "sortOptions: {{order: {}}}", self.pick(&["fifo", "legacy"]));
@@ -423,16 +577,18 @@ impl<'a> Tape<'a> {
         for _ in 0..=self.next(6) {
             let kind = self.pick(&KINDS);
             let name = self.name();
-            if !objects.contains_key(&(kind, name)) {
-                let object = self.object(kind, name);
-                objects.insert((kind, name), object);
-            }
+            let object = self.object(kind, name);
+            objects.entry((kind, name)).or_insert(object);
         }
         self.objects = objects.keys().copied().collect();
         let text: Vec<String> = objects.into_values().collect();
         files.insert("base/all.yaml".to_owned(), text.join("---\n"));
         let operations = self.operations(false);
-        add(&mut files, "base", &format!("resources: [all.yaml]\n{operations}"));
+        add(
+            &mut files,
+            "base",
+            &format!("resources: [all.yaml]\n{operations}"),
+        );
         let mut root = "base".to_owned();
         for level in 0..self.next(3) {
             let directory = format!("o{level}");
@@ -456,7 +612,10 @@ impl<'a> Tape<'a> {
 }
 
 fn add(files: &mut Files, directory: &str, kustomization: &str) {
-    files.insert(format!("{directory}/kustomization.yaml"), kustomization.to_owned());
+    files.insert(
+        format!("{directory}/kustomization.yaml"),
+        kustomization.to_owned(),
+    );
     files.insert(format!("{directory}/file.txt"), "some\ntext: 1\n".to_owned());
     files.insert(format!("{directory}/file.env"), "# c\nFOO=bar\nBAZ\n".to_owned());
 }

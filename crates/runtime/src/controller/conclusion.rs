@@ -199,3 +199,186 @@ fn observe_generation<K: Object>(object: &mut K) {
         object.set_observed_generation(generation);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sluice_api::Reconciled;
+    use sluice_api::conditions::source::{
+        ARTIFACT_IN_STORAGE, FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED,
+    };
+    use sluice_api::source::GitRepository;
+
+    use super::*;
+    use crate::conditions::{mark_reconciling, mark_true, mark_unknown};
+
+    const SUMMARY: Conclusion = Conclusion::Summarized(Summary {
+        conditions: &[
+            STORAGE_OPERATION_FAILED,
+            FETCH_FAILED,
+            ARTIFACT_IN_STORAGE,
+            SOURCE_VERIFIED,
+            STALLED,
+            RECONCILING,
+        ],
+        negative: &[STORAGE_OPERATION_FAILED, FETCH_FAILED, STALLED, RECONCILING],
+        bipolar: &[SOURCE_VERIFIED],
+    });
+
+    fn object() -> GitRepository {
+        let mut object = GitRepository::default();
+        object.metadata.generation = Some(2);
+        object.status.get_or_insert_default().observed_generation = Some(1);
+        mark_reconciling(&mut object, "Progressing", "working");
+        object
+    }
+
+    /// `type=status/reason/message` of each condition, and the observed generation.
+    fn shown(object: &GitRepository) -> (Vec<String>, Option<i64>) {
+        let conditions = object
+            .conditions()
+            .iter()
+            .map(|c| format!("{}={}/{}/{}", c.condition_type, c.status, c.reason, c.message))
+            .collect();
+        (conditions, sluice_api::Reconciled::observed_generation(object))
+    }
+
+    #[test]
+    fn success_ends_progress_and_observes_the_generation() {
+        // COM-016
+        let mut object = object();
+        mark_true(
+            &mut object,
+            READY,
+            "ReconciliationSucceeded",
+            "Applied revision: r",
+        );
+        Conclusion::ReadyDriven.conclude(&mut object, Ending::Done);
+        let expected = vec!["Ready=True/ReconciliationSucceeded/Applied revision: r".to_owned()];
+        assert_eq!(shown(&object), (expected, Some(2)));
+    }
+
+    #[test]
+    fn a_failure_with_a_retry_keeps_the_old_observed_generation() {
+        // COM-010, COM-016
+        let mut object = object();
+        let error = ReconcileError::retry_after(Duration::from_secs(1), "BuildFailed", "no such file");
+        Conclusion::ReadyDriven.conclude(&mut object, Ending::Failed(&error));
+        let expected = vec![
+            "Reconciling=True/ProgressingWithRetry/working".to_owned(),
+            "Ready=False/BuildFailed/no such file".to_owned(),
+        ];
+        assert_eq!(shown(&object), (expected, Some(1)));
+    }
+
+    #[test]
+    fn a_stall_driven_by_ready_observes_only_on_demand() {
+        // COM-016
+        for (error, generation) in [
+            (ReconcileError::stalled("AccessDenied", "denied"), 1),
+            (
+                ReconcileError::stalled("AccessDenied", "denied").with_observed(true),
+                2,
+            ),
+        ] {
+            let mut object = object();
+            Conclusion::ReadyDriven.conclude(&mut object, Ending::Failed(&error));
+            let expected = vec![
+                "Stalled=True/AccessDenied/denied".to_owned(),
+                "Ready=False/AccessDenied/denied".to_owned(),
+            ];
+            assert_eq!(shown(&object), (expected, Some(generation)));
+        }
+    }
+
+    #[test]
+    fn a_summary_takes_the_first_failing_condition() {
+        let mut object = object();
+        mark_true(&mut object, ARTIFACT_IN_STORAGE, "Succeeded", "stored");
+        let error =
+            ReconcileError::backoff("GitOperationFailed", "cannot clone").with_condition(FETCH_FAILED);
+        SUMMARY.conclude(&mut object, Ending::Failed(&error));
+        let expected = vec![
+            "Reconciling=True/ProgressingWithRetry/working".to_owned(),
+            "Ready=False/GitOperationFailed/cannot clone".to_owned(),
+            "ArtifactInStorage=True/Succeeded/stored".to_owned(),
+            "FetchFailed=True/GitOperationFailed/cannot clone".to_owned(),
+        ];
+        assert_eq!(shown(&object), (expected, Some(1)));
+    }
+
+    #[test]
+    fn a_summary_of_success_is_ready_with_the_good_conditions_message() {
+        let mut object = object();
+        mark_true(&mut object, ARTIFACT_IN_STORAGE, "Succeeded", "stored");
+        SUMMARY.conclude(&mut object, Ending::Done);
+        let expected = vec![
+            "Ready=True/Succeeded/stored".to_owned(),
+            "ArtifactInStorage=True/Succeeded/stored".to_owned(),
+        ];
+        assert_eq!(shown(&object), (expected, Some(2)));
+        assert!(SUMMARY.accepts(&object));
+    }
+
+    #[test]
+    fn a_failed_verification_is_what_ready_shows() {
+        let mut object = object();
+        mark_true(&mut object, ARTIFACT_IN_STORAGE, "Succeeded", "stored");
+        mark_false(&mut object, SOURCE_VERIFIED, "InvalidCommitSignature", "unsigned");
+        SUMMARY.conclude(&mut object, Ending::Done);
+        assert!(
+            conditions::get(&object, READY)
+                .is_some_and(|ready| ready.message == "unsigned" && ready.is_false())
+        );
+        assert!(!SUMMARY.accepts(&object));
+    }
+
+    #[test]
+    fn a_summarised_stall_observes_the_generation() {
+        // COM-016
+        let mut object = object();
+        let error = ReconcileError::stalled("URLInvalid", "bad address").with_condition(FETCH_FAILED);
+        SUMMARY.conclude(&mut object, Ending::Failed(&error));
+        let expected = vec![
+            "Stalled=True/URLInvalid/bad address".to_owned(),
+            "Ready=False/URLInvalid/bad address".to_owned(),
+            "FetchFailed=True/URLInvalid/bad address".to_owned(),
+        ];
+        assert_eq!(shown(&object), (expected, Some(2)));
+    }
+
+    #[test]
+    fn waiting_ends_a_stall_and_will_be_tried_again() {
+        let mut object = object();
+        mark_unknown(&mut object, READY, "Progressing", "working");
+        let error = ReconcileError::waiting(Duration::from_secs(30), "NoArtifact", "not there yet");
+        SUMMARY.conclude(&mut object, Ending::Failed(&error));
+        let expected = vec![
+            "Reconciling=True/ProgressingWithRetry/working".to_owned(),
+            "Ready=False/ProgressingWithRetry/working".to_owned(),
+        ];
+        assert_eq!(shown(&object), (expected, Some(1)));
+    }
+
+    #[test]
+    fn suspension_observes_the_generation_as_flux_does() {
+        // COM-008: conditions stay as they are.
+        let mut object = object();
+        conditions::delete(&mut object, RECONCILING);
+        mark_true(&mut object, READY, "Succeeded", "done");
+        Conclusion::ReadyDriven.conclude(&mut object, Ending::Suspended);
+        assert_eq!(
+            shown(&object),
+            (vec!["Ready=True/Succeeded/done".to_owned()], Some(2))
+        );
+        let mut fresh = GitRepository::default();
+        fresh.metadata.generation = Some(1);
+        SUMMARY.conclude(&mut fresh, Ending::Suspended);
+        assert_eq!(
+            shown(&fresh),
+            (vec![], None),
+            "an object that was never reconciled stays as it is"
+        );
+    }
+}

@@ -5,6 +5,8 @@
 
 mod kubernetes;
 mod recorder;
+#[cfg(test)]
+mod tests;
 mod webhook;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -11,6 +12,7 @@ use sluice_api::annotations::EVENT_PREFIX;
 use sluice_api::meta::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use tracing::{Span, debug, error, trace};
 
 use super::kubernetes::{Notice, Writer};
@@ -19,11 +21,11 @@ use super::{Event, Severity};
 use crate::error::RuntimeError;
 use crate::telemetry::Metrics;
 
-/// How many events wait for delivery, per way of delivery, before further ones are dropped.
+/// How many events wait for delivery, per queue, before further ones are dropped.
 const CAPACITY: usize = 1024;
 
-/// How many events are posted at once.
-const PARALLEL_POSTS: usize = 4;
+/// How many events are posted at once. Those of one object are posted one after the other, in their order.
+const LANES: usize = 4;
 
 /// What a recorder needs.
 #[derive(Clone, Debug)]
@@ -40,13 +42,16 @@ pub struct Recorder {
     controller: String,
     instance: String,
     notices: mpsc::Sender<Notice>,
-    documents: Option<mpsc::Sender<(EventDocument, Span)>>,
+    lanes: Vec<mpsc::Sender<(EventDocument, Span)>>,
     metrics: Metrics,
 }
 
-/// The tasks behind a recorder; they end when every clone of it is gone and the queues are empty.
+/// The tasks behind a recorder.
 #[derive(Debug)]
-pub struct RecorderTasks(Vec<JoinHandle<()>>);
+pub struct RecorderTasks {
+    tasks: Vec<JoinHandle<()>>,
+    closing: CancellationToken,
+}
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,27 +72,36 @@ impl Recorder {
         options: RecorderOptions,
         metrics: Metrics,
     ) -> Result<(Self, RecorderTasks), RuntimeError> {
+        let closing = CancellationToken::new();
         let (notices, queue) = mpsc::channel(CAPACITY);
         let writer = Writer::new(client, options.controller.clone());
-        let mut tasks = vec![tokio::spawn(write_notices(writer, queue, metrics.clone()))];
-        let mut documents = None;
+        let mut tasks = vec![tokio::spawn(write_notices(
+            writer,
+            Inbox::new(queue, &closing),
+            metrics.clone(),
+        ))];
+        let mut lanes = Vec::new();
         if !options.events_address.is_empty() {
-            let (sender, queue) = mpsc::channel(CAPACITY);
             let webhook = webhook(&options.events_address)?;
-            tasks.push(tokio::spawn(post_documents(webhook, queue, metrics.clone())));
-            documents = Some(sender);
+            for _ in 0..LANES {
+                let (sender, queue) = mpsc::channel(CAPACITY);
+                let inbox = Inbox::new(queue, &closing);
+                tasks.push(tokio::spawn(post_documents(
+                    webhook.clone(),
+                    inbox,
+                    metrics.clone(),
+                )));
+                lanes.push(sender);
+            }
         }
-        let instance = host_name();
-        Ok((
-            Self {
-                controller: options.controller,
-                instance,
-                notices,
-                documents,
-                metrics,
-            },
-            RecorderTasks(tasks),
-        ))
+        let recorder = Self {
+            controller: options.controller,
+            instance: host_name(),
+            notices,
+            lanes,
+            metrics,
+        };
+        Ok((recorder, RecorderTasks { tasks, closing }))
     }
 
     /// Emits an event on an object: its `event.toolkit.fluxcd.io/` annotations join the event's metadata.
@@ -123,12 +137,19 @@ impl Recorder {
             Severity::Info => "info",
             Severity::Error => "error",
         };
-        if let Some(documents) = &self.documents {
+        if let Some(lane) = self.lane(&involved) {
             let document = self.document(involved, severity, event.reason, &event.message, metadata);
-            if documents.try_send((document, Span::current())).is_err() {
+            if lane.try_send((document, Span::current())).is_err() {
                 self.metrics.event_dropped("webhook");
             }
         }
+    }
+
+    fn lane(&self, involved: &ObjectReference) -> Option<&mpsc::Sender<(EventDocument, Span)>> {
+        let mut hasher = DefaultHasher::new();
+        (&involved.kind, &involved.namespace, &involved.name).hash(&mut hasher);
+        let count = u64::try_from(self.lanes.len()).ok().filter(|count| *count > 0)?;
+        self.lanes.get(usize::try_from(hasher.finish() % count).ok()?)
     }
 
     fn document(
@@ -153,17 +174,45 @@ impl Recorder {
 }
 
 impl RecorderTasks {
-    /// Waits until everything emitted so far is delivered, but no longer than `limit`. All recorders must be dropped before.
+    /// Delivers what has been emitted so far, but for no longer than `limit`. What is emitted from now on is dropped.
     pub async fn flush(self, limit: Duration) {
-        let all = futures::future::join_all(self.0);
+        self.closing.cancel();
+        let all = futures::future::join_all(self.tasks);
         if tokio::time::timeout(limit, all).await.is_err() {
             error!("events were still undelivered when the process had to end");
         }
     }
 }
 
-async fn write_notices(mut writer: Writer, mut queue: mpsc::Receiver<Notice>, metrics: Metrics) {
-    while let Some(notice) = queue.recv().await {
+/// A queue that can be closed from outside while senders are still there.
+struct Inbox<T> {
+    queue: mpsc::Receiver<T>,
+    closing: CancellationToken,
+}
+
+impl<T> Inbox<T> {
+    fn new(queue: mpsc::Receiver<T>, closing: &CancellationToken) -> Self {
+        Self {
+            queue,
+            closing: closing.clone(),
+        }
+    }
+
+    /// The next entry; `None` once the queue is closed and empty.
+    async fn next(&mut self) -> Option<T> {
+        if !self.closing.is_cancelled() {
+            tokio::select! {
+                entry = self.queue.recv() => return entry,
+                () = self.closing.cancelled() => {}
+            }
+        }
+        self.queue.close();
+        self.queue.recv().await
+    }
+}
+
+async fn write_notices(mut writer: Writer, mut inbox: Inbox<Notice>, metrics: Metrics) {
+    while let Some(notice) = inbox.next().await {
         let reason = notice.reason.clone();
         match writer.write(notice).await {
             Ok(true) => {}
@@ -173,25 +222,13 @@ async fn write_notices(mut writer: Writer, mut queue: mpsc::Receiver<Notice>, me
     }
 }
 
-async fn post_documents(
-    webhook: Webhook,
-    mut queue: mpsc::Receiver<(EventDocument, Span)>,
-    metrics: Metrics,
-) {
-    let mut posts = tokio::task::JoinSet::new();
-    while let Some((document, span)) = queue.recv().await {
-        if posts.len() >= PARALLEL_POSTS {
-            posts.join_next().await;
+async fn post_documents(webhook: Webhook, mut inbox: Inbox<(EventDocument, Span)>, metrics: Metrics) {
+    while let Some((document, span)) = inbox.next().await {
+        if let Err(failure) = webhook.post(&document).await {
+            metrics.event_dropped("webhook");
+            span.in_scope(|| error!(error = %failure, "unable to record event"));
         }
-        let (webhook, metrics) = (webhook.clone(), metrics.clone());
-        posts.spawn(async move {
-            if let Err(failure) = webhook.post(&document).await {
-                metrics.event_dropped("webhook");
-                span.in_scope(|| error!(error = %failure, "unable to record event"));
-            }
-        });
     }
-    while posts.join_next().await.is_some() {}
 }
 
 fn webhook(address: &str) -> Result<Webhook, RuntimeError> {

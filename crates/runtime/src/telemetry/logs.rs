@@ -312,3 +312,135 @@ impl Visit for FieldVisitor<'_> {
             .insert(field.name().to_owned(), json!(format!("{value:?}")));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<String>>);
+
+    impl Sink for Memory {
+        fn write(&self, line: &str) {
+            self.0.lock().unwrap().push_str(line);
+        }
+    }
+
+    fn logged(options: LogOptions, work: impl FnOnce()) -> Vec<String> {
+        let memory = Memory::default();
+        let subscriber = tracing_subscriber::registry().with(layer(options, memory.clone()));
+        tracing::subscriber::with_default(subscriber, work);
+        let text = memory.0.lock().unwrap().clone();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn in_reconcile(work: impl FnOnce()) {
+        let span = tracing::info_span!(
+            "reconcile",
+            controller = "kustomization",
+            controllerGroup = "kustomize.toolkit.fluxcd.io",
+            controllerKind = "Kustomization",
+            namespace = "flux-system",
+            name = "apps",
+            reconcileID = "1-2-3",
+        );
+        span.in_scope(work);
+    }
+
+    /// The line without its time, which is checked for its form.
+    fn without_time(line: &str) -> String {
+        let (before, rest) = line.split_once("\"ts\":\"").unwrap();
+        let (time, after) = rest.split_once('"').unwrap();
+        assert_eq!(time.len(), "2026-05-01T12:00:00.000Z".len(), "{time}");
+        assert!(time.ends_with('Z') && time.as_bytes()[10] == b'T', "{time}");
+        format!("{before}\"ts\":\"T\"{after}")
+    }
+
+    #[test]
+    fn lines_of_a_reconcile_have_the_keys_that_flux_writes() {
+        // COM-017
+        let lines = logged(LogOptions::default(), || {
+            in_reconcile(|| {
+                tracing::error!(
+                    error = "no such file",
+                    revision = "main@sha1:1",
+                    object = None::<&str>,
+                    "Reconciliation \"failed\""
+                );
+            });
+        });
+        let expected = "{\"level\":\"error\",\"ts\":\"T\",\"msg\":\"Reconciliation \\\"failed\\\"\",\
+            \"controller\":\"kustomization\",\"controllerGroup\":\"kustomize.toolkit.fluxcd.io\",\
+            \"controllerKind\":\"Kustomization\",\"Kustomization\":{\"name\":\"apps\",\"namespace\":\"flux-system\"},\
+            \"namespace\":\"flux-system\",\"name\":\"apps\",\"reconcileID\":\"1-2-3\",\"revision\":\"main@sha1:1\",\
+            \"error\":\"no such file\"}";
+        assert_eq!(without_time(&lines[0]), expected);
+        serde_json::from_str::<Value>(&lines[0]).unwrap();
+    }
+
+    #[test]
+    fn levels_decide_what_is_written() {
+        // COM-018
+        let work = || {
+            tracing::trace!("t");
+            tracing::debug!("d");
+            tracing::info!("i");
+            tracing::error!("e");
+        };
+        for (level, expected) in [
+            (Level::Trace, "tdie"),
+            (Level::Debug, "die"),
+            (Level::Info, "ie"),
+            (Level::Error, "e"),
+        ] {
+            let lines = logged(
+                LogOptions {
+                    level,
+                    ..LogOptions::default()
+                },
+                work,
+            );
+            let messages: String = lines
+                .iter()
+                .map(|line| {
+                    serde_json::from_str::<Value>(line).unwrap()["msg"]
+                        .as_str()
+                        .unwrap()
+                        .to_owned()
+                })
+                .collect();
+            assert_eq!(messages, expected);
+        }
+    }
+
+    #[test]
+    fn libraries_are_heard_only_with_errors() {
+        let lines = logged(
+            LogOptions {
+                level: Level::Debug,
+                ..LogOptions::default()
+            },
+            || {
+                tracing::debug!(target: "hyper::proto", "noise");
+                tracing::error!(target: "hyper::proto", "trouble");
+            },
+        );
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].contains("trouble"));
+    }
+
+    #[test]
+    fn the_console_encoding_is_for_people() {
+        let options = LogOptions {
+            encoding: Encoding::Console,
+            level: Level::Info,
+        };
+        let lines = logged(options, || {
+            tracing::info!(logger = "setup", port = 8080, "starting")
+        });
+        let (_, rest) = lines[0].split_once('\t').unwrap();
+        assert_eq!(rest, "INFO\tsetup\tstarting\t{\"port\":8080}");
+    }
+}

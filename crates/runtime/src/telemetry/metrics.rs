@@ -303,11 +303,12 @@ pub struct QueueMetrics {
 
 impl QueueObserver for QueueMetrics {
     fn added(&self, depth: usize) {
-        self.adds.inc();
         self.depth.set(count(depth));
     }
 
     fn started(&self, waited: Duration, depth: usize, running: usize) {
+        // Counted here because planned runs and retries are added by the queue itself.
+        self.adds.inc();
         self.queued.observe(waited.as_secs_f64());
         self.depth.set(count(depth));
         self.active.set(count(running));
