@@ -50,7 +50,7 @@ pub async fn connect(options: &ClientOptions, metrics: &Metrics) -> Result<Clien
         true => Throttle::unlimited(),
         false => Throttle::new(options.qps, options.burst),
     };
-    build(config, &options.user_agent, throttle, metrics)
+    build(&config, &options.user_agent, throttle, metrics)
 }
 
 /// A client for a configuration made elsewhere, such as a kubeconfig from a Secret, with the given limits.
@@ -58,7 +58,7 @@ pub async fn connect(options: &ClientOptions, metrics: &Metrics) -> Result<Clien
 /// # Errors
 /// If TLS or authentication cannot be set up from it.
 pub fn connect_with(
-    config: Config,
+    config: &Config,
     options: &ClientOptions,
     metrics: &Metrics,
 ) -> Result<Client, RuntimeError> {
@@ -93,13 +93,13 @@ async fn load(options: &ClientOptions) -> Result<Config, RuntimeError> {
 }
 
 fn build(
-    config: Config,
+    config: &Config,
     user_agent: &str,
     throttle: Throttle,
     metrics: &Metrics,
 ) -> Result<Client, RuntimeError> {
     let failed = |error: kube::Error| RuntimeError::Kubeconfig(error.into());
-    let transport = Transport::new(&config, user_agent, throttle, metrics.clone())?;
+    let transport = Transport::new(config, user_agent, throttle, metrics.clone())?;
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(failed)?)
@@ -112,7 +112,7 @@ fn build(
 /// Whether the API server throttles by itself: its answers then name the flow that a request belongs to.
 async fn has_priority_and_fairness(config: &Config, options: &ClientOptions, metrics: &Metrics) -> bool {
     let Ok(client) = build(
-        config.clone(),
+        config,
         &options.user_agent,
         Throttle::unlimited(),
         metrics,
