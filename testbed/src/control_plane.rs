@@ -82,7 +82,7 @@ impl ControlPlane {
             .arg("--audit")
             .arg("--remove")
             .arg("--dir")
-            .arg(directory.path().join("plane"));
+            .arg(directory.path());
         command.arg("--kwok").arg(tools::tool("kwok")?);
         let (server, state) = Server::start(&mut command, START_TIMEOUT)?;
         Ok(Self {
@@ -176,21 +176,24 @@ impl ControlPlane {
         })
     }
 
-    /// Applies every manifest of a directory that holds custom resource definitions, and waits until the API
-    /// server serves them. May be called by many tests at once.
+    /// Applies the custom resource definitions of a directory (its kustomization, or else all its manifests),
+    /// and waits until the API server serves them. May be called by many tests at once.
     pub async fn apply_crds(&self, directory: &Path) -> Result<()> {
         let directory_text = directory.display().to_string();
-        let apply = [
+        let option = if directory.join("kustomization.yaml").exists() {
+            "-k"
+        } else {
+            "-f"
+        };
+        let names = self.kubectl(&[
             "apply",
             "--server-side",
             "--force-conflicts",
             "--field-manager=testbed",
-            "-o",
-            "name",
-            "-f",
+            "--output=name",
+            option,
             &directory_text,
-        ];
-        let names = self.kubectl(&apply)?;
+        ])?;
         let client = self.client().await?;
         let api = Api::<CustomResourceDefinition>::all(client);
         for name in names

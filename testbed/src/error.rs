@@ -93,7 +93,7 @@ pub enum Error {
 
 impl Error {
     /// Makes the adapter that adds to an input/output error what was being done.
-    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
