@@ -20,8 +20,10 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use sluice_api::crd;
+use sluice_kustomize::{BuildOptions, build};
 use sluice_testbed::control_plane::ControlPlane;
 use sluice_testbed::{tools, wait};
+use sluice_vfs::{MemoryFileSystem, VirtualPath};
 
 /// Namespace of the installation.
 const NAMESPACE: &str = "flux-system";
@@ -55,6 +57,42 @@ fn the_installation_is_built_as_it_was_reviewed() {
         15
     );
     insta::assert_snapshot!("installation", without_definitions(&manifests));
+}
+
+/// All files below a directory, with their paths from `root`.
+fn read_files(root: &Path, directory: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_files(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// The command line builds the installation from a copy of `config/` that it carries.
+#[test]
+fn the_engine_builds_the_installation_as_kustomize_does() {
+    let Some(built) = tools::require_or_skip(tools::kustomize_build(&config().join("default"), &[])) else {
+        return;
+    };
+    let mut files = Vec::new();
+    read_files(&config(), &config(), &mut files);
+    let files = MemoryFileSystem::from_files(files).unwrap();
+    let root = VirtualPath::parse("default").unwrap();
+    let ours = build(&files, &root, &BuildOptions::default())
+        .unwrap()
+        .to_yaml()
+        .unwrap();
+    let theirs = String::from_utf8(built).unwrap();
+    let difference = theirs
+        .lines()
+        .zip(ours.lines())
+        .enumerate()
+        .find(|(_, (one, other))| one != other);
+    assert!(ours == theirs, "line, theirs, ours: {difference:?}");
 }
 
 async fn deployments_become_ready(plane: &ControlPlane) -> Vec<Deployment> {
