@@ -1,5 +1,7 @@
 //! The control plane itself: it starts, works as a cluster does, and leaves nothing behind.
 
+#![expect(clippy::unwrap_used, reason = "a test fails this way")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

@@ -1,5 +1,7 @@
 //! The fault proxy: each kind of rule does what it says to real requests, and nothing to others.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails this way")]
+
 use std::time::Duration;
 
 use futures::StreamExt as _;
