@@ -229,6 +229,9 @@ pub enum RuntimeError {
     /// A metric could not be registered or encoded.
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
+    /// Another process leads now, or the lease could not be renewed in time.
+    #[error("leader election lost")]
+    LeadershipLost,
     /// A task of the machinery ended though it must not.
     #[error("the {0} ended unexpectedly")]
     TaskEnded(String),

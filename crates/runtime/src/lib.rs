@@ -91,10 +91,14 @@
 //!
 //! [`client::impersonating`] gives a view of a client that acts as another identity over the same connections.
 //!
+//! ## One leader
+//!
+//! With `--enable-leader-election` controllers and services start once the [`lease`] is held; watches fill their stores
+//! before, so that a change of leaders is quick. A process that loses the lease writes nothing more and ends.
+//!
 //! # Not here yet
 //!
-//! Leader election: its flags are accepted, but every replica leads. Watches of managed objects by owner label are to
-//! use [`watch::watch_metadata`] with a store per client and kind.
+//! Watches of managed objects by owner label: they are to use [`watch::watch_metadata`] with a store per client and kind.
 
 pub mod client;
 pub mod conditions;
@@ -103,6 +107,7 @@ pub mod error;
 pub mod events;
 pub mod flags;
 mod jitter;
+pub mod lease;
 pub mod manager;
 pub mod object;
 pub mod queue;

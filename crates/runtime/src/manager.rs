@@ -19,6 +19,7 @@ use crate::controller::{ControllerBuilder, Reconciler, Run};
 use crate::error::RuntimeError;
 use crate::events::{Recorder, RecorderOptions, RecorderTasks};
 use crate::flags::CommonArgs;
+use crate::lease::{Elector, Fence, LeaseOptions};
 use crate::object::Watched;
 use crate::server::{self, Health};
 use crate::shutdown;
@@ -31,6 +32,7 @@ const FLUSH_TIME: Duration = Duration::from_secs(5);
 
 /// Holds what all controllers of a process share, and runs them.
 pub struct Manager {
+    controller: String,
     args: CommonArgs,
     client: Client,
     client_options: ClientOptions,
@@ -44,7 +46,7 @@ pub struct Manager {
     watches: Vec<BoxFuture<'static, ()>>,
     synced: Vec<BoxFuture<'static, ()>>,
     controllers: Vec<Run>,
-    services: Vec<(String, BoxFuture<'static, Result<(), RuntimeError>>)>,
+    services: Vec<Service>,
 }
 
 impl Manager {
@@ -60,6 +62,7 @@ impl Manager {
             user_agent: format!("{controller}/{version}"),
             qps: args.kube_api_qps,
             burst: args.kube_api_burst,
+            fence: Fence::default(),
             kubeconfig: args.kubeconfig.clone(),
         };
         let client = client::connect(&client_options, &metrics).await?;
@@ -88,6 +91,7 @@ impl Manager {
             labels,
         };
         Ok(Self {
+            controller: controller.to_owned(),
             args,
             client,
             client_options,
@@ -207,7 +211,8 @@ impl Manager {
         self.controllers.push(run);
     }
 
-    /// Adds a service that runs beside the controllers, such as a file server. The process stops if it ends with an error.
+    /// Adds a service that runs beside the controllers while the process leads, such as a file server. The process stops
+    /// if it ends.
     pub fn service(
         &mut self,
         name: impl Into<String>,
@@ -216,10 +221,10 @@ impl Manager {
         self.services.push((name.into(), service.boxed()));
     }
 
-    /// Runs everything until SIGTERM, SIGINT or the failure of a service.
+    /// Runs everything until SIGTERM, SIGINT, the failure of a service or the loss of leadership.
     ///
     /// # Errors
-    /// If an address cannot be listened on, or a service failed.
+    /// If an address cannot be listened on, a service failed, or leadership was lost.
     pub async fn run(self) -> Result<(), RuntimeError> {
         let stop = self.stop.clone();
         shutdown::cancel_on_signal(stop.clone()).map_err(|source| RuntimeError::Listen {
@@ -244,38 +249,110 @@ impl Manager {
         for watch in self.watches {
             background.spawn(watch);
         }
-        let mut services = JoinSet::new();
-        for (name, service) in self.services {
-            services.spawn(async move { (name, service.await) });
-        }
-        let mut controllers = JoinSet::new();
-        let (health, queue_stop) = (self.health.clone(), stop.clone());
-        let (synced, runs) = (self.synced, self.controllers);
-        controllers.spawn(async move {
-            let filled = queue_stop
-                .run_until_cancelled(futures::future::join_all(synced))
-                .await;
-            if filled.is_some() {
-                health.set_ready(true);
-                info!("the caches are filled, starting workers");
-                futures::future::join_all(runs.into_iter().map(|run| run(queue_stop.clone()))).await;
+        let lease = LeaseOptions::new(&self.controller, &self.args, self.client.default_namespace());
+        let mut elector = None;
+        if self.args.leader_election.enable_leader_election {
+            self.metrics.leads(&lease.name, false);
+            // A follower is ready: it stands by.
+            self.health.set_ready(true);
+            let mut candidate = Elector::new(
+                self.client.clone(),
+                lease.clone(),
+                self.client_options.fence.clone(),
+            );
+            if stop.run_until_cancelled(candidate.acquire()).await.is_some() {
+                self.metrics.leads(&lease.name, true);
+                self.health.set_ready(false);
+                elector = Some(candidate);
             }
-        });
-        let mut failure = None;
-        tokio::select! {
-            () = stop.cancelled() => {}
-            Some(ended) = services.join_next() => failure = service_failure(ended),
         }
-        stop.cancel();
+        let mut lead = Lead {
+            services: JoinSet::new(),
+            controllers: JoinSet::new(),
+        };
+        if !stop.is_cancelled() {
+            lead.start(self.services, self.controllers, self.synced, &self.health, &stop);
+        }
+        let failure = lead.run(elector.as_mut(), &stop).await;
         self.health.set_ready(false);
-        while controllers.join_next().await.is_some() {}
-        services.shutdown().await;
         drop(self.recorder);
         self.recorder_tasks.flush(FLUSH_TIME).await;
+        if let Some(mut elector) = elector
+            && !matches!(failure, Some(RuntimeError::LeadershipLost))
+        {
+            elector.release().await;
+        }
         ended.cancel();
         background.shutdown().await;
         info!("stopped");
         failure.map_or(Ok(()), Err)
+    }
+}
+
+type Service = (String, BoxFuture<'static, Result<(), RuntimeError>>);
+
+/// What runs only while the process leads.
+struct Lead {
+    services: JoinSet<(String, Result<(), RuntimeError>)>,
+    controllers: JoinSet<()>,
+}
+
+impl Lead {
+    /// Starts services at once, and controllers when the stores are filled.
+    fn start(
+        &mut self,
+        services: Vec<Service>,
+        controllers: Vec<Run>,
+        synced: Vec<BoxFuture<'static, ()>>,
+        health: &Health,
+        stop: &CancellationToken,
+    ) {
+        for (name, service) in services {
+            self.services.spawn(async move { (name, service.await) });
+        }
+        let (health, stop) = (health.clone(), stop.clone());
+        self.controllers.spawn(async move {
+            if stop
+                .run_until_cancelled(futures::future::join_all(synced))
+                .await
+                .is_some()
+            {
+                health.set_ready(true);
+                info!("the caches are filled, starting workers");
+                futures::future::join_all(controllers.into_iter().map(|run| run(stop.clone()))).await;
+            }
+        });
+    }
+
+    /// Waits for the end, and ends everything. While reconciles end, the lease is still renewed.
+    async fn run(mut self, elector: Option<&mut Elector>, stop: &CancellationToken) -> Option<RuntimeError> {
+        let lost = async {
+            match elector {
+                Some(elector) => elector.hold().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(lost);
+        let failure = tokio::select! {
+            () = stop.cancelled() => None,
+            Some(ended) = self.services.join_next() => service_failure(ended),
+            () = &mut lost => Some(RuntimeError::LeadershipLost),
+        };
+        stop.cancel();
+        if matches!(failure, Some(RuntimeError::LeadershipLost)) {
+            // Another process may lead already: nothing may go on.
+            error!("leader election lost");
+            self.controllers.shutdown().await;
+            self.services.shutdown().await;
+            return failure;
+        }
+        let drained = async { while self.controllers.join_next().await.is_some() {} };
+        tokio::select! {
+            () = drained => {}
+            () = &mut lost => self.controllers.abort_all(),
+        }
+        self.services.shutdown().await;
+        failure
     }
 }
 

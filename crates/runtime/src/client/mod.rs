@@ -20,6 +20,7 @@ use tracing::debug;
 pub use impersonation::Identity;
 
 use crate::error::RuntimeError;
+use crate::lease::Fence;
 use crate::telemetry::Metrics;
 use impersonation::Impersonate;
 use throttle::Throttle;
@@ -34,6 +35,8 @@ pub struct ClientOptions {
     pub qps: f64,
     /// Requests in a burst (`--kube-api-burst`).
     pub burst: u32,
+    /// Refuses writes once leadership is lost.
+    pub fence: Fence,
     /// A kubeconfig file (`--kubeconfig`); `None`: `$KUBECONFIG`, or the Pod's service account.
     pub kubeconfig: Option<PathBuf>,
 }
@@ -50,7 +53,7 @@ pub async fn connect(options: &ClientOptions, metrics: &Metrics) -> Result<Clien
         true => Throttle::unlimited(),
         false => Throttle::new(options.qps, options.burst),
     };
-    build(&config, &options.user_agent, throttle, metrics)
+    build(&config, options, throttle, metrics)
 }
 
 /// A client for a configuration made elsewhere, such as a kubeconfig from a Secret, with the given limits.
@@ -64,7 +67,7 @@ pub fn connect_with(
 ) -> Result<Client, RuntimeError> {
     build(
         config,
-        &options.user_agent,
+        options,
         Throttle::new(options.qps, options.burst),
         metrics,
     )
@@ -94,12 +97,12 @@ async fn load(options: &ClientOptions) -> Result<Config, RuntimeError> {
 
 fn build(
     config: &Config,
-    user_agent: &str,
+    options: &ClientOptions,
     throttle: Throttle,
     metrics: &Metrics,
 ) -> Result<Client, RuntimeError> {
     let failed = |error: kube::Error| RuntimeError::Kubeconfig(error.into());
-    let transport = Transport::new(config, user_agent, throttle, metrics.clone())?;
+    let transport = Transport::new(config, options, throttle, metrics.clone())?;
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(failed)?)
@@ -111,12 +114,7 @@ fn build(
 
 /// Whether the API server throttles by itself: its answers then name the flow that a request belongs to.
 async fn has_priority_and_fairness(config: &Config, options: &ClientOptions, metrics: &Metrics) -> bool {
-    let Ok(client) = build(
-        config,
-        &options.user_agent,
-        Throttle::unlimited(),
-        metrics,
-    ) else {
+    let Ok(client) = build(config, options, Throttle::unlimited(), metrics) else {
         return false;
     };
     let request = Request::builder()

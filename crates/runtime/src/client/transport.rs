@@ -17,8 +17,10 @@ use kube::client::{Body, ConfigExt};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{BoxError, Service};
 
+use super::ClientOptions;
 use super::throttle::Throttle;
 use crate::error::RuntimeError;
+use crate::lease::{Fence, FenceError};
 use crate::telemetry::Metrics;
 
 /// How often a request is tried.
@@ -44,6 +46,7 @@ pub(super) struct Transport {
     requests: Pool,
     watches: Pool,
     user_agent: HeaderValue,
+    fence: Fence,
     throttle: Throttle,
     metrics: Metrics,
 }
@@ -56,16 +59,17 @@ struct NoAnswer;
 impl Transport {
     pub(super) fn new(
         config: &Config,
-        user_agent: &str,
+        options: &ClientOptions,
         throttle: Throttle,
         metrics: Metrics,
     ) -> Result<Self, RuntimeError> {
-        let user_agent =
-            HeaderValue::from_str(user_agent).map_err(|error| RuntimeError::Kubeconfig(error.into()))?;
+        let user_agent = HeaderValue::from_str(&options.user_agent)
+            .map_err(|error| RuntimeError::Kubeconfig(error.into()))?;
         Ok(Self {
             requests: pool(config, true)?,
             watches: pool(config, false)?,
             user_agent,
+            fence: options.fence.clone(),
             throttle,
             metrics,
         })
@@ -99,11 +103,16 @@ impl Transport {
             .authority()
             .map(ToString::to_string)
             .unwrap_or_default();
+        let safe = is_safe(&method);
         let result: Result<Response<Incoming>, BoxError> = if watch {
             self.watches.request(request).await.map_err(BoxError::from)
         } else {
-            match timeout(ANSWER_TIME, self.requests.request(request)).await {
+            // What was refused before it was sent does not count as a request.
+            let left = if safe { None } else { self.fence.check()? };
+            let limit = left.map_or(ANSWER_TIME, |left| left.min(ANSWER_TIME));
+            match timeout(limit, self.requests.request(request)).await {
                 Ok(result) => result.map_err(BoxError::from),
+                Err(_) if left.is_some_and(|left| left < ANSWER_TIME) => Err(FenceError.into()),
                 Err(_) => Err(NoAnswer.into()),
             }
         };
@@ -176,6 +185,10 @@ fn is_watch(request: &Request<Body>) -> bool {
         .is_some_and(|query| query.split('&').any(|pair| pair == "watch=true"))
 }
 
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// A copy for a retry; bodies that are streams cannot be sent twice.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     let mut copy = Request::new(request.body().try_clone()?);
@@ -202,7 +215,7 @@ fn pause_before_retry(
             Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
         }
         Err(error) => {
-            let safe = matches!(*request.method(), Method::GET | Method::HEAD);
+            let safe = is_safe(request.method());
             let unsent = error
                 .downcast_ref::<HttpError>()
                 .is_some_and(HttpError::is_connect);

@@ -11,6 +11,7 @@ mod webhook;
 
 use std::collections::BTreeMap;
 
+pub(crate) use recorder::host_name;
 pub use recorder::{Recorder, RecorderOptions, RecorderTasks};
 pub use webhook::EventDocument;
 

@@ -257,7 +257,8 @@ pub(crate) fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectRefe
     }
 }
 
-fn host_name() -> String {
+/// The host's name: the Pod's, in a cluster.
+pub(crate) fn host_name() -> String {
     std::env::var("HOSTNAME")
         .ok()
         .filter(|name| !name.is_empty())

@@ -438,7 +438,7 @@ mod tests {
             level: Level::Info,
         };
         let lines = logged(options, || {
-            tracing::info!(logger = "setup", port = 8080, "starting")
+            tracing::info!(logger = "setup", port = 8080, "starting");
         });
         let (_, rest) = lines[0].split_once('\t').unwrap();
         assert_eq!(rest, "INFO\tsetup\tstarting\t{\"port\":8080}");

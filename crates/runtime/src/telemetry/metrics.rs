@@ -38,6 +38,7 @@ struct Families {
     dropped_events: IntCounterVec,
     watch_errors: CounterVec,
     malformed: IntCounterVec,
+    leading: GaugeVec,
     process: Process,
 }
 
@@ -183,6 +184,13 @@ impl Metrics {
                 "Number of deliveries of objects that could not be decoded, by kind.",
                 ["kind"]
             ),
+            leading: register!(
+                registry,
+                GaugeVec,
+                "leader_election_master_status",
+                "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease.",
+                ["name"]
+            ),
             process: Process::register(&registry)?,
             registry,
         };
@@ -267,6 +275,14 @@ impl Metrics {
     /// Records an object that could not be decoded.
     pub fn malformed(&self, kind: &str) {
         self.inner.malformed.with_label_values(&[kind]).inc();
+    }
+
+    /// Records whether this process holds a lease.
+    pub fn leads(&self, lease: &str, leading: bool) {
+        self.inner
+            .leading
+            .with_label_values(&[lease])
+            .set(f64::from(u8::from(leading)));
     }
 
     /// An observer for the queue of one controller.

@@ -207,6 +207,19 @@ where
     S: for<'a> Fn(&'a mut Context<GitRepository>, Step) -> BoxFuture<'a, Answer> + Send + Sync + 'static,
 {
     let namespace = plane.namespace("runtime").await.unwrap();
+    start_in(plane, namespace, options, script).await
+}
+
+/// Starts a controller in a namespace.
+pub(crate) async fn start_in<S>(
+    plane: &ControlPlane,
+    namespace: Namespace,
+    options: Options,
+    script: S,
+) -> Running
+where
+    S: for<'a> Fn(&'a mut Context<GitRepository>, Step) -> BoxFuture<'a, Answer> + Send + Sync + 'static,
+{
     let (metrics_port, health_port) = (process::free_port().unwrap(), process::free_port().unwrap());
     let kubeconfig = options
         .kubeconfig
@@ -337,7 +350,11 @@ impl Running {
     }
 
     /// Waits until the calls so far are as wanted, and returns them.
-    pub(crate) async fn until_called(&self, what: &str, mut condition: impl FnMut(&[Call]) -> bool) -> Vec<Call> {
+    pub(crate) async fn until_called(
+        &self,
+        what: &str,
+        mut condition: impl FnMut(&[Call]) -> bool,
+    ) -> Vec<Call> {
         let mut calls = self.calls.clone();
         let seen = tokio::time::timeout(PATIENCE, calls.wait_for(|calls| condition(calls))).await;
         let seen = seen
@@ -376,6 +393,11 @@ impl Running {
 
     pub(crate) async fn metrics(&self) -> String {
         reqwest::get(&self.metrics).await.unwrap().text().await.unwrap()
+    }
+
+    /// Waits until the controller ends by itself, and returns with what.
+    pub(crate) async fn ended(self) -> Result<(), RuntimeError> {
+        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap()
     }
 
     /// Stops the controller as a signal would.

@@ -143,3 +143,25 @@ async fn views_for_other_identities_have_only_their_rights() {
         .is_err()
     );
 }
+
+#[tokio::test]
+async fn requests_share_one_multiplexed_connection() {
+    let Some(plane) = plane().await else { return };
+    let running = start(plane, Options::default(), succeed).await;
+    let options = client::ClientOptions {
+        user_agent: "multiplexed/0".to_owned(),
+        qps: -1.0,
+        burst: 1,
+        fence: sluice_runtime::lease::Fence::default(),
+        kubeconfig: Some(plane.kubeconfig().to_owned()),
+    };
+    let client = client::connect(&options, &sluice_runtime::telemetry::Metrics::new().unwrap())
+        .await
+        .unwrap();
+    let request = http::Request::get("/version")
+        .body(kube::client::Body::empty())
+        .unwrap();
+    let answer = client.send(request).await.unwrap();
+    assert_eq!(answer.version(), http::Version::HTTP_2);
+    running.stop().await;
+}
