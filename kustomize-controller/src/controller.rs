@@ -33,8 +33,7 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
         &mut manager,
         settings.external_artifacts,
         settings.direct_source_reads,
-    )
-    .await?;
+    );
     let notes = Arc::new(Notes::default());
     let fetcher = Fetcher::new(artifact_client()?, fetcher_options(&args));
     let client = manager.client().clone();
@@ -58,10 +57,12 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
             });
     }
     let controller = Arc::new(builder.register());
-    wake_on_source(&controller, sources.git_repositories.as_ref());
-    wake_on_source(&controller, sources.oci_repositories.as_ref());
-    wake_on_source(&controller, sources.buckets.as_ref());
-    wake_on_source(&controller, sources.external_artifacts.as_ref());
+    wake_on_source(&controller, &sources.git_repositories);
+    wake_on_source(&controller, &sources.oci_repositories);
+    wake_on_source(&controller, &sources.buckets);
+    if let Some(external) = &sources.external_artifacts {
+        wake_on_source(&controller, external);
+    }
     wake_on_dependency(&controller, notes);
     Ok(manager)
 }
@@ -116,8 +117,7 @@ fn references(object: &Kustomization) -> Vec<Reference> {
 }
 
 /// Wakes those that follow a source when it has a new revision, dependencies before their dependants.
-fn wake_on_source<K: SourceObject>(controller: &Arc<Controller<Kustomization>>, store: Option<&Store<K>>) {
-    let Some(store) = store else { return };
+fn wake_on_source<K: SourceObject>(controller: &Arc<Controller<Kustomization>>, store: &Store<K>) {
     let controller = Arc::clone(controller);
     store.subscribe(move |change| {
         let Some(revision) = new_revision(change) else {

@@ -5,7 +5,10 @@
 //! (with `health` for the wait and `finalize` for the end), and `status` says how it went. `validate` and
 //! `build` are pure.
 
-#![expect(clippy::result_large_err, reason = "one error a reconcile, made once and moved twice")]
+#![expect(
+    clippy::result_large_err,
+    reason = "one error a reconcile, made once and moved twice"
+)]
 
 mod args;
 mod controller;

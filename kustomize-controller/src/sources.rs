@@ -72,15 +72,17 @@ source_kind!(OciRepository, "OCIRepository", "ocirepositories");
 source_kind!(Bucket, "Bucket", "buckets");
 source_kind!(ExternalArtifact, "ExternalArtifact", "externalartifacts");
 
-/// The watched sources; a kind whose definition is not installed has no store.
+/// The watched sources. All kinds are watched whether or not their definitions stand yet: they may be installed
+/// later, and a controller that has not seen them is not ready.
 #[derive(Clone)]
 pub(crate) struct Sources {
     client: Client,
     /// Read from the API server instead of the stores.
     direct: bool,
-    pub(crate) git_repositories: Option<Store<GitRepository>>,
-    pub(crate) oci_repositories: Option<Store<OciRepository>>,
-    pub(crate) buckets: Option<Store<Bucket>>,
+    pub(crate) git_repositories: Store<GitRepository>,
+    pub(crate) oci_repositories: Store<OciRepository>,
+    pub(crate) buckets: Store<Bucket>,
+    /// Only with the feature gate.
     pub(crate) external_artifacts: Option<Store<ExternalArtifact>>,
 }
 
@@ -90,10 +92,8 @@ pub(crate) enum SourceError {
     /// It does not exist.
     #[error("{kind}.{GROUP} \"{name}\" not found")]
     NotFound { kind: String, name: String },
-    /// Its kind is not installed in the cluster.
-    #[error(
-        "source `{name}` kind '{kind}' not supported: its custom resource definition was not installed when the controller started"
-    )]
+    /// No source of ours is of this kind.
+    #[error("source `{name}` kind '{kind}' not supported")]
     UnknownKind { kind: String, name: String },
     /// The request failed.
     #[error("unable to get source '{key}': {cause}")]
@@ -101,33 +101,16 @@ pub(crate) enum SourceError {
 }
 
 impl Sources {
-    /// Watches the kinds of sources that the cluster knows.
-    ///
-    /// # Errors
-    /// If the API server cannot be asked.
-    pub(crate) async fn watch(
-        manager: &mut Manager,
-        external: bool,
-        direct: bool,
-    ) -> Result<Self, kube::Error> {
-        let installed = match manager
-            .client()
-            .list_api_group_resources(&format!("{GROUP}/v1"))
-            .await
-        {
-            Ok(list) => list.resources.into_iter().map(|resource| resource.name).collect(),
-            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        let has = |plural: &str| installed.iter().any(|name| name == plural);
-        Ok(Self {
+    /// Watches the kinds of sources, `external` artifacts if asked to.
+    pub(crate) fn watch(manager: &mut Manager, external: bool, direct: bool) -> Self {
+        Self {
             client: manager.client().clone(),
             direct,
-            git_repositories: has("gitrepositories").then(|| manager.watch_referenced()),
-            oci_repositories: has("ocirepositories").then(|| manager.watch_referenced()),
-            buckets: has("buckets").then(|| manager.watch_referenced()),
-            external_artifacts: (external && has("externalartifacts")).then(|| manager.watch_referenced()),
-        })
+            git_repositories: manager.watch_referenced(),
+            oci_repositories: manager.watch_referenced(),
+            buckets: manager.watch_referenced(),
+            external_artifacts: external.then(|| manager.watch_referenced()),
+        }
     }
 
     /// The artifact of a source, `None` if it has none yet.
@@ -140,10 +123,16 @@ impl Sources {
         key: &ObjectKey,
     ) -> Result<Option<Artifact>, SourceError> {
         match kind {
-            SourceKind::GitRepository => self.read(self.git_repositories.as_ref(), key).await,
-            SourceKind::OciRepository => self.read(self.oci_repositories.as_ref(), key).await,
-            SourceKind::Bucket => self.read(self.buckets.as_ref(), key).await,
-            SourceKind::ExternalArtifact => self.read(self.external_artifacts.as_ref(), key).await,
+            SourceKind::GitRepository => self.read(&self.git_repositories, key).await,
+            SourceKind::OciRepository => self.read(&self.oci_repositories, key).await,
+            SourceKind::Bucket => self.read(&self.buckets, key).await,
+            SourceKind::ExternalArtifact => match &self.external_artifacts {
+                Some(store) => self.read(store, key).await,
+                None => Err(SourceError::UnknownKind {
+                    kind: kind.to_string(),
+                    name: key.name.clone(),
+                }),
+            },
             SourceKind::Other(kind) => Err(SourceError::UnknownKind {
                 kind: kind.clone(),
                 name: key.name.clone(),
@@ -153,14 +142,11 @@ impl Sources {
 
     async fn read<K: SourceObject>(
         &self,
-        store: Option<&Store<K>>,
+        store: &Store<K>,
         key: &ObjectKey,
     ) -> Result<Option<Artifact>, SourceError> {
         let kind = K::kind(&()).into_owned();
         let name = key.name.clone();
-        let Some(store) = store else {
-            return Err(SourceError::UnknownKind { kind, name });
-        };
         if self.direct {
             let api: Api<K> = Api::namespaced(self.client.clone(), &key.namespace);
             return match api.get_opt(&key.name).await {

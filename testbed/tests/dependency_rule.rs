@@ -10,17 +10,40 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Engines: no Kubernetes, no async runtime, no HTTP, no real file system.
-const PURE: [&str; 6] =
-    ["sluice-envsubst", "sluice-goyaml", "sluice-health", "sluice-kustomize", "sluice-semver", "sluice-vfs"];
+const PURE: [&str; 6] = [
+    "sluice-envsubst",
+    "sluice-goyaml",
+    "sluice-health",
+    "sluice-kustomize",
+    "sluice-semver",
+    "sluice-vfs",
+];
 
 /// What an engine's tree may not hold, directly or through others.
-const IMPURE: [&str; 8] = ["kube", "kube-client", "k8s-openapi", "tokio", "reqwest", "hyper", "axum", "gix"];
+const IMPURE: [&str; 8] = [
+    "kube",
+    "kube-client",
+    "k8s-openapi",
+    "tokio",
+    "reqwest",
+    "hyper",
+    "axum",
+    "gix",
+];
 
 /// Deployed programs: nothing of ours may depend on them.
 const CONTROLLERS: [&str; 2] = ["source-controller", "kustomize-controller"];
 
 /// Crates of which exactly one version may stand in the tree.
-const SINGLE: [&str; 7] = ["rustls", "ring", "reqwest", "hyper", "kube-client", "k8s-openapi", "tokio"];
+const SINGLE: [&str; 7] = [
+    "rustls",
+    "ring",
+    "reqwest",
+    "hyper",
+    "kube-client",
+    "k8s-openapi",
+    "tokio",
+];
 
 /// Crates that may not stand in the tree at all (the reasons are in `deny.toml`).
 const BANNED: [&str; 9] = [
@@ -38,7 +61,10 @@ const BANNED: [&str; 9] = [
 const LINES_PER_FILE: usize = 800;
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the testbed stands in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the testbed stands in the workspace")
+        .to_owned()
 }
 
 fn metadata() -> Value {
@@ -47,12 +73,18 @@ fn metadata() -> Value {
         .current_dir(workspace())
         .output()
         .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }
 
 fn text<'value>(value: &'value Value, key: &str) -> &'value str {
-    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+    value[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("{key} is no text in {value}"))
 }
 
 /// For each package id: its name and the ids it needs, development dependencies left out.
@@ -85,7 +117,10 @@ fn graph(metadata: &Value) -> BTreeMap<String, (String, Vec<String>)> {
 }
 
 fn reachable(graph: &BTreeMap<String, (String, Vec<String>)>, root: &str) -> BTreeSet<String> {
-    let start = graph.iter().find(|(_, (name, _))| name == root).unwrap_or_else(|| panic!("no package {root}"));
+    let start = graph
+        .iter()
+        .find(|(_, (name, _))| name == root)
+        .unwrap_or_else(|| panic!("no package {root}"));
     let mut seen = BTreeSet::new();
     let mut open = vec![start.0];
     while let Some(id) = open.pop() {
@@ -102,7 +137,10 @@ fn rust_files(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).expect("a readable directory") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            if !path.ends_with("target") && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+            if !path.ends_with("target")
+                && !path
+                    .file_name()
+                    .is_some_and(|name| name.to_string_lossy().starts_with('.'))
             {
                 rust_files(&path, found);
             }
@@ -118,14 +156,20 @@ fn engines_know_neither_kubernetes_nor_async_nor_http() {
     for engine in PURE {
         let needs = reachable(&graph, engine);
         let forbidden: Vec<_> = IMPURE.iter().filter(|name| needs.contains(**name)).collect();
-        assert!(forbidden.is_empty(), "{engine} must stay pure but reaches {forbidden:?}");
+        assert!(
+            forbidden.is_empty(),
+            "{engine} must stay pure but reaches {forbidden:?}"
+        );
     }
 }
 
 #[test]
 fn engines_never_touch_the_real_file_system_nor_start_programs() {
     for engine in PURE {
-        let source = workspace().join("crates").join(engine.trim_start_matches("sluice-")).join("src");
+        let source = workspace()
+            .join("crates")
+            .join(engine.trim_start_matches("sluice-"))
+            .join("src");
         let mut files = Vec::new();
         rust_files(&source, &mut files);
         for file in files {
@@ -143,16 +187,26 @@ fn nothing_depends_on_a_controller_and_the_api_depends_on_nothing_of_ours() {
     for (name, needs) in graph.values() {
         for need in needs {
             let needed = graph[need].0.as_str();
-            assert!(!CONTROLLERS.contains(&needed), "{name} depends on the controller {needed}");
+            assert!(
+                !CONTROLLERS.contains(&needed),
+                "{name} depends on the controller {needed}"
+            );
         }
     }
-    let ours: Vec<_> =
-        reachable(&graph, "sluice-api").into_iter().filter(|name| name.starts_with("sluice")).collect();
+    let ours: Vec<_> = reachable(&graph, "sluice-api")
+        .into_iter()
+        .filter(|name| name.starts_with("sluice"))
+        .collect();
     assert!(ours.is_empty(), "sluice-api depends on {ours:?}");
-    for (name, _) in graph.values().filter(|(name, _)| name.starts_with("sluice") || CONTROLLERS.contains(&name.as_str()))
+    for (name, _) in graph
+        .values()
+        .filter(|(name, _)| name.starts_with("sluice") || CONTROLLERS.contains(&name.as_str()))
     {
         if !["sluice-testbed", "sluice-bench"].contains(&name.as_str()) {
-            assert!(!reachable(&graph, name).contains("sluice-testbed"), "{name} ships the test bed");
+            assert!(
+                !reachable(&graph, name).contains("sluice-testbed"),
+                "{name} ships the test bed"
+            );
         }
     }
 }
@@ -163,25 +217,49 @@ fn one_tls_provider_and_one_http_stack_stand_in_the_tree() {
     let metadata = metadata();
     for package in metadata["packages"].as_array().expect("packages") {
         let name = text(package, "name");
-        versions.entry(name.to_owned()).or_default().insert(text(package, "version").to_owned());
-        assert!(!BANNED.contains(&name), "{name} is in the tree; deny.toml says why it must not be");
+        versions
+            .entry(name.to_owned())
+            .or_default()
+            .insert(text(package, "version").to_owned());
+        assert!(
+            !BANNED.contains(&name),
+            "{name} is in the tree; deny.toml says why it must not be"
+        );
     }
     for name in SINGLE {
-        let found = versions.get(name).unwrap_or_else(|| panic!("{name} is not in the tree"));
-        assert_eq!(found.len(), 1, "{name} stands in the tree in the versions {found:?}");
+        let found = versions
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not in the tree"));
+        assert_eq!(
+            found.len(),
+            1,
+            "{name} stands in the tree in the versions {found:?}"
+        );
     }
 }
 
 #[test]
 fn controllers_and_crates_start_no_programs() {
     let mut files = Vec::new();
-    for directory in ["crates", "source-controller/src", "kustomize-controller/src", "cli/src"] {
+    for directory in [
+        "crates",
+        "source-controller/src",
+        "kustomize-controller/src",
+        "cli/src",
+    ] {
         rust_files(&workspace().join(directory), &mut files);
     }
-    for file in files.iter().filter(|file| !file.components().any(|part| part.as_os_str() == "tests")) {
+    for file in files
+        .iter()
+        .filter(|file| !file.components().any(|part| part.as_os_str() == "tests"))
+    {
         let contents = std::fs::read_to_string(file).expect("a readable source");
         let shipped = contents.split("#[cfg(test)]").next().unwrap_or_default();
-        assert!(!shipped.contains("process::Command"), "{} starts a program", file.display());
+        assert!(
+            !shipped.contains("process::Command"),
+            "{} starts a program",
+            file.display()
+        );
     }
 }
 
@@ -192,9 +270,15 @@ fn no_file_grows_past_its_limit() {
     let long: Vec<String> = files
         .iter()
         .filter_map(|file| {
-            let lines = std::fs::read_to_string(file).expect("a readable source").lines().count();
+            let lines = std::fs::read_to_string(file)
+                .expect("a readable source")
+                .lines()
+                .count();
             (lines > LINES_PER_FILE).then(|| format!("{} ({lines} lines)", file.display()))
         })
         .collect();
-    assert!(long.is_empty(), "files over {LINES_PER_FILE} lines want to be folders: {long:#?}");
+    assert!(
+        long.is_empty(),
+        "files over {LINES_PER_FILE} lines want to be folders: {long:#?}"
+    );
 }

@@ -1,5 +1,8 @@
 //! Reading how live objects fare.
 
+use std::collections::HashSet;
+
+use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 use sluice_health::{Assessment, Status, WaitSet};
@@ -7,6 +10,9 @@ use sluice_health::{Assessment, Status, WaitSet};
 use crate::applier::Applier;
 use crate::error::Failure;
 use crate::{Object, ObjectId};
+
+/// How many objects a wait reads at a time.
+const CONCURRENT_READS: usize = 8;
 
 /// An object whose health is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,15 +33,27 @@ impl Applier {
         }
     }
 
-    /// Reads the objects of the wait that are not done yet and records how they fare.
+    /// Reads all objects of a wait, eight at a time, and records how they fare.
     pub async fn refresh(&self, wait: &mut WaitSet, targets: &[Target]) {
-        let open: Vec<String> = wait.unfinished().map(str::to_owned).collect();
-        for target in targets {
-            let key = target.id.to_string();
-            if !open.contains(&key) {
-                continue;
-            }
-            let assessment = self.assess(target).await;
+        self.record(wait, targets.to_vec()).await;
+    }
+
+    /// Reads only the objects of a wait that were not done when last looked at. One that was done may have
+    /// failed meanwhile, so [`Applier::refresh`] has to follow now and then.
+    pub async fn refresh_unfinished(&self, wait: &mut WaitSet, targets: &[Target]) {
+        let open: HashSet<String> = wait.unfinished().map(str::to_owned).collect();
+        let is_open = |target: &&Target| open.contains(&target.id.to_string());
+        self.record(wait, targets.iter().filter(is_open).cloned().collect())
+            .await;
+    }
+
+    async fn record(&self, wait: &mut WaitSet, targets: Vec<Target>) {
+        let assessed: Vec<(String, Assessment)> = stream::iter(targets)
+            .map(|target| async move { (target.id.to_string(), self.assess(&target).await) })
+            .buffered(CONCURRENT_READS)
+            .collect()
+            .await;
+        for (key, assessment) in assessed {
             let error = (assessment.status == Status::Unknown).then_some(assessment.message);
             wait.record(&key, assessment.status, error);
         }

@@ -136,7 +136,15 @@ impl KustomizationReconciler {
         context: &mut Context<Kustomization>,
         mut state: HealthWait,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
-        state.applier.refresh(&mut state.wait, &state.targets).await;
+        // The quick looks at the start read only what was not done; every later one reads all, as in Flux.
+        if (1..PAUSES.len() - 1).contains(&state.looks) {
+            state
+                .applier
+                .refresh_unfinished(&mut state.wait, &state.targets)
+                .await;
+        } else {
+            state.applier.refresh(&mut state.wait, &state.targets).await;
+        }
         match state.wait.verdict(self.settings.fail_fast) {
             Verdict::Healthy => return Ok(self.health_passed(context, &state)),
             Verdict::Failed(problem) => return Err(self.health_failed(context, &state, &problem)),

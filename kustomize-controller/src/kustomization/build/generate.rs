@@ -60,6 +60,21 @@ const REMOTE_PREFIXES: [&str; 8] = [
     "github.com/",
 ];
 
+/// The fields, at any depth, that hold booleans or numbers; all others hold texts.
+const NO_TEXTS: [&str; 11] = [
+    "allowKindChange",
+    "allowNameChange",
+    "count",
+    "create",
+    "disableNameSuffixHash",
+    "helmChartInflationGenerator",
+    "helmCharts",
+    "helmGlobals",
+    "immutable",
+    "includeSelectors",
+    "includeTemplates",
+];
+
 /// Writes the kustomization file of `directory` into the overlay.
 ///
 /// # Errors
@@ -113,6 +128,8 @@ fn read(files: &impl FileSystem, path: &VirtualPath) -> Result<Map<String, Value
     match value {
         Value::Object(mut file) => {
             file.retain(|field, value| FIELDS.contains(&field.as_str()) && !value.is_null());
+            file.iter_mut()
+                .for_each(|(field, value)| read_as_text(field, value, false));
             Ok(file)
         }
         Value::Null => Ok(Map::new()),
@@ -120,6 +137,38 @@ fn read(files: &impl FileSystem, path: &VirtualPath) -> Result<Map<String, Value
             place: Some(path.to_string()),
             ..BuildError::new(format!("{path}: a kustomization file must be a mapping"))
         }),
+    }
+}
+
+/// Turns plain booleans and numbers into the texts that the Go types make of them: `namespace: n` is "false"
+/// in YAML 1.1, and `newTag: 1.0` is "1". `only_texts` is set below maps of texts.
+fn read_as_text(field: &str, value: &mut Value, only_texts: bool) {
+    if !only_texts && (NO_TEXTS.contains(&field) || field == "index") {
+        return;
+    }
+    match value {
+        Value::Bool(flag) => *value = flag.to_string().into(),
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() < 1e15);
+            *value = whole
+                .map_or_else(|| number.to_string(), |float| format!("{float:.0}"))
+                .into();
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| read_as_text("", item, only_texts)),
+        Value::Object(fields) => {
+            let map = matches!(
+                field,
+                "commonLabels" | "commonAnnotations" | "labels" | "annotations" | "pairs"
+            );
+            fields
+                .iter_mut()
+                .for_each(|(name, value)| read_as_text(name, value, only_texts || map));
+        }
+        Value::Null | Value::String(_) => {}
     }
 }
 

@@ -165,5 +165,8 @@ impl Manifests {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// The variables of a build: inline ones win over those that were referred to.
 pub(super) type VariableMap = BTreeMap<String, String>;

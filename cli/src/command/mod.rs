@@ -1,0 +1,50 @@
+//! The commands, one module each.
+
+pub(crate) mod apply;
+pub(crate) mod bootstrap;
+pub(crate) mod check;
+pub(crate) mod get;
+pub(crate) mod install;
+pub(crate) mod kustomize;
+pub(crate) mod reconcile;
+pub(crate) mod suspend;
+pub(crate) mod uninstall;
+pub(crate) mod version;
+pub(crate) mod wait;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+
+use crate::arguments::{Arguments, Command};
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::output::Console;
+
+/// Runs what the arguments ask for.
+///
+/// # Errors
+/// Whatever the command says; the caller prints it and exits with 1.
+pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitCode> {
+    let connect = || Cluster::connect(&arguments.cluster);
+    match &arguments.command {
+        Command::Bootstrap(bootstrap) => bootstrap.run(&arguments.cluster, console).await?,
+        Command::Check(check) => return check.run(&connect().await?, console).await,
+        Command::Completion { shell } => complete(*shell, console),
+        Command::Get(get) => get.run(&connect().await?, console).await?,
+        Command::Install(install) => install.run(&arguments.cluster, console).await?,
+        Command::Kustomize(kustomize) => kustomize.run(console)?,
+        Command::Reconcile(reconcile) => reconcile.run(&connect().await?, console).await?,
+        Command::Resume(resume) => resume.run(&connect().await?, console).await?,
+        Command::Suspend(suspend) => suspend.run(&connect().await?, console).await?,
+        Command::Uninstall(uninstall) => uninstall.run(&connect().await?, console).await?,
+        Command::Version(version) => version.run(&arguments.cluster, console).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn complete(shell: clap_complete::Shell, console: &Console) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "sluice", &mut script);
+    console.result(&String::from_utf8_lossy(&script));
+}

@@ -1,0 +1,78 @@
+//! What the command line says when something goes wrong: what happened, and what to do next.
+
+use std::fmt;
+
+/// A failure with the next step for the person who reads it.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    message: String,
+    hint: Option<String>,
+}
+
+/// The result of a command.
+pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+impl CommandError {
+    /// A failure that speaks for itself.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// Adds the next step.
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What to do next, if there is something to say.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+impl From<kube::Error> for CommandError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => match status.code {
+                403 => Self::new(format!("the API server refused: {}", status.message))
+                    .with_hint("ask for the right to do this, or act as somebody else with --as"),
+                404 if status.message.contains("could not find the requested resource") => {
+                    Self::new("the cluster does not know this kind of object")
+                        .with_hint("install the custom resources with: sluice install")
+                }
+                _ => Self::new(status.message.clone()),
+            },
+            kube::Error::HyperError(_) | kube::Error::Service(_) => {
+                Self::new(format!("the API server can't be reached: {}", describe(&error)))
+                    .with_hint("check --kubeconfig, --context and the network")
+            }
+            other => Self::new(describe(&other)),
+        }
+    }
+}
+
+/// The error and what caused it, in one line.
+pub(crate) fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,13 @@
+//! The controller against a real API server. The source of the artifacts is played by the tests: a file
+//! server, and GitRepository objects whose status they write.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod applying;
+mod bad_inputs;
+mod deletion;
+mod dependencies;
+mod harness;
+mod health;
+mod requests;
+mod server;
+mod sources;
