@@ -1,8 +1,6 @@
 //! The same ignore decisions and the same tar bytes as Flux's own libraries, on random trees.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 use base64::Engine;
 use proptest::prelude::*;
@@ -11,42 +9,14 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde::Serialize;
 use sluice_artifact::ignore::{load_patterns, read_patterns};
 use sluice_artifact::{IgnoreRules, TarWriter};
+use sluice_testbed::tools;
 use sluice_vfs::{EntryKind, FileSystem, MemoryFileSystem, VirtualPath, walk};
 
 /// How many random cases each test asks the oracle about, in one run of it.
 const CASES: usize = 400;
 
-fn ask<C: Serialize>(command: &str, cases: &[C]) -> Option<serde_json::Value> {
-    let oracle = oracle()?;
-    let mut child = Command::new(oracle)
-        .arg(command)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the oracle starts");
-    let input = serde_json::to_vec(cases).unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success(), "oracle {command} failed");
-    Some(serde_json::from_slice(&output.stdout).unwrap())
-}
-
-fn oracle() -> Option<std::path::PathBuf> {
-    let tools =
-        std::env::var_os("SLUICE_TOOLS").map_or_else(|| "../../.tools".into(), std::path::PathBuf::from);
-    let oracle = tools.join(std::env::var("ORACLE_NAME").unwrap_or("oracle".into()));
-    if oracle.exists() {
-        return Some(oracle);
-    }
-    assert!(
-        std::env::var_os("SLUICE_REQUIRE").is_none(),
-        "{} is missing",
-        oracle.display()
-    );
-    eprintln!("SKIPPED: {} is missing", oracle.display());
-    None
+fn ask<Answers: serde::de::DeserializeOwned>(command: &str, cases: &impl Serialize) -> Option<Answers> {
+    tools::require_or_skip(tools::ask_oracle(command, cases))
 }
 
 fn generate<S: Strategy>(strategy: &S, seed: u8) -> Vec<S::Value> {
@@ -139,7 +109,7 @@ fn patterns_decide_as_in_flux() {
             }
         });
     let cases = generate(&strategy, 1);
-    let Some(answers) = ask("sourceignore", &cases) else {
+    let Some(answers) = ask::<serde_json::Value>("sourceignore", &cases) else {
         return;
     };
     let mut excluded = 0;
@@ -277,7 +247,9 @@ fn tree_case() -> impl Strategy<Value = TreeCase> {
 #[test]
 fn the_same_tree_gives_the_same_tar_as_in_flux() {
     let cases = generate(&tree_case(), 2);
-    let Some(answers) = ask("tar", &cases) else { return };
+    let Some(answers) = ask::<serde_json::Value>("tar", &cases) else {
+        return;
+    };
     for (case, expected) in cases.iter().zip(answers.as_array().unwrap()) {
         let expected = base64::engine::general_purpose::STANDARD
             .decode(expected.as_str().unwrap())

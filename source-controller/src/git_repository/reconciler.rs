@@ -308,7 +308,7 @@ impl Reconciler for GitRepositoryReconciler {
             }
             status::announce_build(context, &message).await?;
         }
-        delete(&mut context.object, SOURCE_VERIFIED);
+        status::forget_verification(&mut context.object);
         self.store(context, &spec, checkout, includes, &cancellation)
             .await?;
         Ok(finish(&before, &context.object, &spec, &subject))

@@ -128,6 +128,12 @@ pub async fn announce_build(context: &mut Context<GitRepository>, why: &str) -> 
     context.patch_status().await
 }
 
+/// Removes what an earlier verification said: it does not speak of the commit at hand.
+pub fn forget_verification(object: &mut GitRepository) {
+    delete(object, SOURCE_VERIFIED);
+    object.status.get_or_insert_default().source_verification_mode = None;
+}
+
 /// Says that the artifact at hand is not the one that is wanted.
 pub fn mark_outdated(object: &mut GitRepository, reason: &str, message: &str) {
     mark_true(object, ARTIFACT_OUTDATED, reason, message);
