@@ -292,3 +292,32 @@ fn helper_runs_a_command_and_passes_its_exit_code_on() {
         "the control plane's directory is gone"
     );
 }
+
+#[test]
+fn killed_helper_leaves_neither_command_nor_control_plane_nor_files() {
+    let Some(_) = require_or_skip(tool("control-plane")) else {
+        return;
+    };
+    let script = r#"cat "$SLUICE_TESTBED/state.json" | tr -d '\n'; echo; echo $$; exec sleep 1000"#;
+    let mut helper = Command::new(env!("CARGO_BIN_EXE_testbed"))
+        .args(["run", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(helper.stdout.take().unwrap()).lines();
+    let state: State = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    let command: u32 = lines.next().unwrap().unwrap().parse().unwrap();
+    assert!(!is_over(command) && !is_over(state.pid) && state.dir.exists());
+    helper.kill().unwrap();
+    helper.wait().unwrap();
+    assert_over_soon(&state);
+    let began = Instant::now();
+    while !is_over(command) || state.dir.exists() {
+        assert!(
+            began.elapsed() < LIMIT,
+            "{command} or {} is left",
+            state.dir.display()
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
