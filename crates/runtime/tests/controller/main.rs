@@ -1,9 +1,10 @@
 //! The runtime against a real API server, with a small reconciler of GitRepositories that each test scripts.
 
 #![expect(
-    clippy::unwrap_used,
     clippy::panic,
-    reason = "helpers of tests fail by panicking"
+    clippy::result_large_err,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, and pass on what reconciles return"
 )]
 
 mod conditions;

@@ -223,17 +223,12 @@ async fn stopping_lets_a_reconcile_end_and_write_its_status() {
         .until_called("the first reconcile", |calls| calls.len() == 1)
         .await;
     let api = running.api();
-    let others = if calls[0].name == "a" { "b" } else { "a" };
-    let (first, second) = (calls[0].name.clone(), others);
-    // The namespace goes with the controller otherwise.
-    let namespace = running.namespace.name().to_owned();
+    let first = calls[0].name.clone();
+    let second = if first == "a" { "b" } else { "a" };
     running.stop.cancel();
     wait::until_ready(&api, &first, PATIENCE).await.unwrap();
     let untouched = api.get(second).await.unwrap();
-    assert!(
-        untouched.status.is_none_or(|status| status.conditions.is_empty()),
-        "{namespace}"
-    );
+    assert!(untouched.status.is_none_or(|status| status.conditions.is_empty()));
     running.stop().await;
 }
 
