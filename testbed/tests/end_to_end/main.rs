@@ -13,6 +13,7 @@
 )]
 
 mod bad_inputs;
+mod bootstrap;
 mod chain;
 mod delayed_watch;
 mod kills;

@@ -1,13 +1,14 @@
 //! Running the controllers as processes.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sluice_testbed::process::{End, Process, Program, free_port};
 
 use super::LIMIT;
 
 /// The program of that name, beside this test.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let directory = test.parent().and_then(Path::parent).unwrap();
     let file = directory.join(name);
@@ -117,6 +118,16 @@ impl Controller {
     pub(crate) fn restart(&mut self) {
         self.process = self.program.clone().start().unwrap();
         self.wait_until_ready();
+    }
+
+    /// Asks it to end, which must succeed.
+    pub(crate) fn stop(mut self) {
+        assert_eq!(
+            self.process.terminate(Duration::from_secs(60)).unwrap(),
+            End::Code(0),
+            "{}",
+            self.name
+        );
     }
 
     /// What it wrote, over all its starts.

@@ -4,6 +4,7 @@ mod controller;
 mod gate;
 mod objects;
 mod random;
+mod sluice;
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,10 +13,11 @@ use kube::Client;
 use sluice_testbed::control_plane::ControlPlane;
 use sluice_testbed::{tools, wait};
 
-pub(crate) use controller::{Controller, Settings};
+pub(crate) use controller::{Controller, Settings, program};
 pub(crate) use gate::Gate;
 pub(crate) use objects::*;
 pub(crate) use random::Random;
+pub(crate) use sluice::Sluice;
 
 /// The bound of every single wait, on a machine that is busy compiling.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -48,6 +50,11 @@ pub(crate) async fn wait_for_definitions(client: &Client) {
             .await
             .unwrap();
     }
+}
+
+/// The repository's example.
+pub(crate) fn example_fleet() -> std::path::PathBuf {
+    tools::workspace().join("examples/fleet")
 }
 
 /// All regular files below a directory.
