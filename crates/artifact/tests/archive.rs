@@ -1,5 +1,13 @@
 //! A fetched artifact reads like the tree that it was made of, and hostile ones are refused.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::io::Write;
 
 use flate2::Compression;

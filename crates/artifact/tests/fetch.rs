@@ -1,5 +1,13 @@
 //! Fetching from the real server: checked by digest, once for all, tried again when it may help.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::future::IntoFuture;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,13 +54,8 @@ async fn start(root: &Path, faults: Arc<Faults>) -> String {
 
 fn artifact(text: &str) -> Vec<u8> {
     write_gzip(Vec::new(), |tar| {
-        tar.directory(&VirtualPath::root())?;
-        tar.file(
-            &VirtualPath::parse("a.yaml").unwrap(),
-            false,
-            text.len() as u64,
-            &mut text.as_bytes(),
-        )
+        tar.directory(VirtualPath::root())?;
+        tar.file("a.yaml", false, text.len() as u64, &mut text.as_bytes())
     })
     .map_err(|error: std::io::Error| error)
     .unwrap()

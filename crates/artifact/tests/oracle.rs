@@ -1,5 +1,13 @@
 //! The same ignore decisions and the same tar bytes as Flux's own libraries, on random trees.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::collections::BTreeMap;
 
 use base64::Engine;
@@ -122,7 +130,7 @@ fn patterns_decide_as_in_flux() {
             } else {
                 EntryKind::File
             };
-            let found = rules.excludes(&VirtualPath::parse(path).unwrap(), kind);
+            let found = rules.excludes(VirtualPath::parse(path).unwrap(), kind);
             assert_eq!(Some(found), expected.as_bool(), "{path:?} by {case:?}");
             excluded += usize::from(found);
         }
@@ -146,9 +154,9 @@ impl TreeCase {
                 .unwrap();
             let location = VirtualPath::parse(path).unwrap();
             if path.ends_with('/') {
-                tree.insert_directory(location)
+                tree.insert_directory(location);
             } else {
-                tree.insert(location, contents)
+                tree.insert(location, contents);
             }
         }
         tree

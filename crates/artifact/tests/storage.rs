@@ -1,5 +1,13 @@
 //! The storage keeps whole files only, proves them, and cleans up after itself.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
@@ -213,7 +221,6 @@ fn a_lock_excludes_a_second_holder() {
     let held = storage.lock(&path("a")).unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
     let waiting = std::thread::spawn({
-        let storage = storage.clone();
         move || {
             let _lock = storage.lock(&path("a")).unwrap();
             sender.send(()).unwrap();

@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn url_and_secret_are_joined_as_flux_joins_them() {
         // SRC-003
-        let cases: [(&str, &[(&str, &str)], &str); 10] = [
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+        let cases: [Case<'_>; 10] = [
             ("https://host/r", &[], "anonymous"),
             ("https://a:b%40c@host/r", &[], "a:b@c"),
             ("https://a@host/r", &[], "a:"),

@@ -60,13 +60,11 @@ impl MemoryFileSystem {
         for name in path.components() {
             let child = directory.child(name);
             self.files.remove(&child);
-            self.directories
-                .entry(directory)
-                .or_default()
-                .insert(name.to_owned(), EntryKind::Directory);
-            self.directories.entry(child.clone()).or_default();
+            let siblings = self.directories.entry(directory).or_default();
+            siblings.insert(name.to_owned(), EntryKind::Directory);
             directory = child;
         }
+        self.directories.entry(path).or_default();
     }
 
     /// Removes a file, or a directory with all that is below it; the directory above stays. Tells whether

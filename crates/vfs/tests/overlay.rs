@@ -1,6 +1,14 @@
 //! An overlay shows what a tree shows that was changed in place, and a recording holds exactly as long as a
 //! reader would read the same.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use proptest::prelude::*;
 use sluice_vfs::{EntryKind, FileSystem, MemoryFileSystem, Overlay, Recorder, VirtualPath, walk};
 

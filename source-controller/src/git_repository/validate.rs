@@ -261,12 +261,12 @@ fn without_credentials(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn spec(yaml: serde_json::Value) -> GitRepositorySpec {
+    fn spec(fields: &serde_json::Value) -> GitRepositorySpec {
         let mut whole = serde_json::json!({"url": "https://example.com/r.git", "interval": "1m"});
         whole
             .as_object_mut()
             .unwrap()
-            .extend(yaml.as_object().unwrap().clone());
+            .extend(fields.as_object().unwrap().clone());
         serde_json::from_value(whole).unwrap()
     }
 
@@ -294,43 +294,43 @@ mod tests {
         let none = Secrets::default();
         let cases = [
             (
-                spec(serde_json::json!({"url": "https://u:hunter2@exa mple/r"})),
+                spec(&serde_json::json!({"url": "https://u:hunter2@exa mple/r"})),
                 none.clone(),
                 "Stalled URLInvalid failed to parse url 'https://exa mple/r': invalid international domain name",
             ),
             (
-                spec(serde_json::json!({"provider": "github"})),
+                spec(&serde_json::json!({"provider": "github"})),
                 none.clone(),
                 "Stalled InvalidProviderConfiguration secretRef with github app data must be specified when provider is set to github",
             ),
             (
-                spec(serde_json::json!({"provider": "github"})),
+                spec(&serde_json::json!({"provider": "github"})),
                 secrets(&[("username", "u"), ("password", "p")]),
                 "Backoff InvalidProviderConfiguration secretRef with github app data must be specified when provider is set to github",
             ),
             (
-                spec(serde_json::json!({})),
+                spec(&serde_json::json!({})),
                 secrets(&app),
                 "Backoff InvalidProviderConfiguration secretRef 'apps/login' has github app data but provider is not set to github",
             ),
             (
-                spec(serde_json::json!({"provider": "aws", "serviceAccountName": "sa"})),
+                spec(&serde_json::json!({"provider": "aws", "serviceAccountName": "sa"})),
                 none.clone(),
                 "Stalled FeatureGateDisabled to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
             ),
             (
-                spec(serde_json::json!({})),
+                spec(&serde_json::json!({})),
                 secrets(&[("password", "p")]),
                 "Backoff AuthenticationFailed failed to configure authentication options: invalid 'https' auth option: 'password' requires 'username' to be set",
             ),
             (
-                spec(serde_json::json!({"url": "https://a:b@example.com/r"})),
+                spec(&serde_json::json!({"url": "https://a:b@example.com/r"})),
                 secrets(&[("bearerToken", "t")]),
                 "Backoff GitOperationFailed failed to checkout and determine revision: basic auth and bearer token cannot be set at the same time",
             ),
             (
-                spec(serde_json::json!({"url": "ssh://git@example.com/r"})),
-                none.clone(),
+                spec(&serde_json::json!({"url": "ssh://git@example.com/r"})),
+                none,
                 "Backoff AuthenticationFailed failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required",
             ),
         ];
@@ -349,24 +349,24 @@ mod tests {
         ]);
         let verify = serde_json::json!({"verify": {"mode": "HEAD", "secretRef": {"name": "keys"}}});
         let cases = [
-            (spec(verify), Secrets::default(), "spec.verify"),
+            (spec(&verify), Secrets::default(), "spec.verify"),
             (
-                spec(serde_json::json!({"recurseSubmodules": true})),
+                spec(&serde_json::json!({"recurseSubmodules": true})),
                 Secrets::default(),
                 "spec.recurseSubmodules",
             ),
             (
-                spec(serde_json::json!({"url": "ssh://git@example.com/r"})),
+                spec(&serde_json::json!({"url": "ssh://git@example.com/r"})),
                 ssh,
                 "spec.url",
             ),
             (
-                spec(serde_json::json!({"provider": "azure"})),
+                spec(&serde_json::json!({"provider": "azure"})),
                 Secrets::default(),
                 "spec.provider",
             ),
             (
-                spec(serde_json::json!({"provider": "github"})),
+                spec(&serde_json::json!({"provider": "github"})),
                 app,
                 "spec.provider",
             ),
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_sound_spec_keeps_its_reference_and_trims_sparse_directories() {
-        let spec = spec(serde_json::json!({
+        let spec = spec(&serde_json::json!({
             "ref": {"branch": "main", "tag": "v1"},
             "sparseCheckout": ["./apps", "base"],
             "timeout": "10s",

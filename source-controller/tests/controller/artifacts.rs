@@ -1,5 +1,7 @@
 //! What is in an artifact, and where.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
@@ -326,4 +328,46 @@ async fn another_digest_algorithm_can_be_chosen() {
     let artifact = artifact(&bench.ready("app").await);
     let bytes = bench.download(&artifact).await;
     assert_eq!(artifact.digest, Digest::of(Algorithm::Blake3, &bytes).to_string());
+}
+
+#[tokio::test]
+async fn links_submodules_and_odd_names_are_treated_as_in_a_checkout() {
+    // SRC-011, SRC-012, SRC-058
+    let Some(bench) = Bench::start(&[]).await else {
+        return;
+    };
+    let server = GitServer::start().unwrap();
+    let mut repository = server.create_repository("app").unwrap();
+    for file in ["a.md", "b.yaml", "sub-1/c.md", "rules.txt"] {
+        repository.write(file, "*.md").unwrap();
+    }
+    let work = repository.work_tree().to_owned();
+    std::fs::write(work.join(OsStr::from_bytes(b"caf\xe9.yaml")), "latin").unwrap();
+    // The pattern file is a link within the repository; others lead out of it or nowhere.
+    for (link, target) in [
+        (".sourceignore", "rules.txt"),
+        ("out", "/etc"),
+        ("up", "../.."),
+        ("dangling", "nothing"),
+    ] {
+        std::os::unix::fs::symlink(target, work.join(link)).unwrap();
+    }
+    let module = format!("160000,{},module", "1".repeat(40));
+    repository
+        .git(["update-index", "--add", "--cacheinfo", &module])
+        .unwrap();
+    repository.commit("Add odd things").unwrap();
+    bench.create("app", repository.url(), json!({})).await;
+    let artifact = artifact(&bench.ready("app").await);
+    let bytes = bench.download(&artifact).await;
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
+    let names: Vec<String> = archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path_bytes().escape_ascii().to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [".", "b.yaml", "caf\\xe9.yaml", "module", "rules.txt", "sub-1"]
+    );
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sluice_api::meta::Condition;
 use sluice_api::source::GitRepository;
 use sluice_testbed::git::{GitServer, GitServerOptions, Operation};
+use sluice_testbed::process::free_port;
 use sluice_testbed::tls::Certificates;
 
 use crate::support::{Bench, artifact, condition, conditions};
@@ -62,6 +63,8 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
     ];
     bench.create_secret("app", &app).await;
     bench.create_secret("empty-proxy", &[("username", "u")]).await;
+    let nobody = format!("http://127.0.0.1:{}", free_port().unwrap());
+    bench.create_secret("dead-proxy", &[("address", &nobody)]).await;
 
     let checkout = "failed to checkout and determine revision: ";
     let url = repository.url().to_owned();
@@ -190,6 +193,14 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
                 ),
                 "",
             ),
+            false,
+        ),
+        case(
+            "dead-proxy",
+            &url,
+            json!({"proxySecretRef": {"name": "dead-proxy"}}),
+            "GitOperationFailed",
+            (format!("{checkout}unable to clone '{url}': "), ""),
             false,
         ),
         case(

@@ -199,7 +199,8 @@ mod tests {
     #[test]
     fn expired_files_and_those_beyond_the_records_are_garbage() {
         // SRC-017: (ages, current, ttl, records) -> garbage
-        let cases: [(&[u64], usize, u64, usize, &[usize]); 7] = [
+        type Case<'a> = (&'a [u64], usize, u64, usize, &'a [usize]);
+        let cases: [Case<'_>; 7] = [
             (&[100, 50, 40, 30, 0], 4, 60, 2, &[0, 1, 2]),
             (&[100, 90, 80], 2, 60, 2, &[0, 1]),
             (&[100, 90, 80], 0, 60, 2, &[1, 2]),
