@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::{Error, Result};
 
 /// How long a server may take to end before it is killed. A control plane needs some seconds.
-const END_GRACE: Duration = Duration::from_secs(20);
+const END_GRACE: Duration = Duration::from_secs(90);
 
 /// A running server; dropping it ends it.
 #[derive(Debug)]
