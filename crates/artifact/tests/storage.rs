@@ -220,11 +220,9 @@ fn a_lock_excludes_a_second_holder() {
     storage.create_directory(&path("a")).unwrap();
     let held = storage.lock(&path("a")).unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
-    let waiting = std::thread::spawn({
-        move || {
-            let _lock = storage.lock(&path("a")).unwrap();
-            sender.send(()).unwrap();
-        }
+    let waiting = std::thread::spawn(move || {
+        let _lock = storage.lock(&path("a")).unwrap();
+        sender.send(()).unwrap();
     });
     assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err());
     drop(held);

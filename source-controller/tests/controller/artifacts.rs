@@ -352,6 +352,8 @@ async fn links_submodules_and_odd_names_are_treated_as_in_a_checkout() {
     ] {
         std::os::unix::fs::symlink(target, work.join(link)).unwrap();
     }
+    // An empty directory is what a checkout makes of a submodule that is not asked for.
+    std::fs::create_dir(work.join("module")).unwrap();
     let module = format!("160000,{},module", "1".repeat(40));
     repository
         .git(["update-index", "--add", "--cacheinfo", &module])
