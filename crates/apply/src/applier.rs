@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
-use sluice_health::{Verdict, WaitSet};
+use sluice_health::{Status, Verdict, WaitSet};
 use tokio::time::Instant;
 
 use crate::error::{ApplyError, ApplyFailure, Failure};
@@ -55,6 +56,8 @@ pub struct ApplyOptions {
     pub ignore: IgnoreRules,
     /// Rewrite the API version of managed fields that differs from the desired one.
     pub migrate_api_version: bool,
+    /// Note which unchanged objects are current, for a wait that follows.
+    pub assess: bool,
     /// How long definitions and classes may take to become ready.
     pub stage_timeout: Duration,
 }
@@ -73,6 +76,7 @@ impl ApplyOptions {
             custom_stage_kinds: HashSet::new(),
             ignore: IgnoreRules::default(),
             migrate_api_version: false,
+            assess: false,
             stage_timeout: Duration::from_secs(60),
         }
     }
@@ -452,6 +456,10 @@ fn replace_managed_fields(fields: &[Value]) -> Value {
     json!({"op": "replace", "path": "/metadata/managedFields", "value": fields})
 }
 
+fn is_current(live: &Object) -> bool {
+    sluice_health::assess(&live.to_value(), Timestamp::now()).status == Status::Current
+}
+
 /// Compares the dry run with the live object and decides what is to be sent.
 fn conclude(
     resource: Resource,
@@ -470,8 +478,10 @@ fn conclude(
         }
     };
     if !patched && !drifted {
+        let mut change = Change::new(dry_run, Action::Unchanged);
+        change.current = options.assess && live.is_some_and(is_current);
         return Prepared {
-            change: Change::new(dry_run, Action::Unchanged),
+            change,
             pending: None,
         };
     }

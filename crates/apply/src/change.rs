@@ -49,6 +49,9 @@ pub struct Change {
     pub version: String,
     /// What was done.
     pub action: Action,
+    /// Whether it was left as it is and found current ([`crate::ApplyOptions::assess`]), so that a wait for
+    /// its health need not read it again.
+    pub current: bool,
 }
 
 impl Change {
@@ -58,6 +61,7 @@ impl Change {
             id: object.id(),
             version: object.version().to_owned(),
             action,
+            current: false,
         }
     }
 }

@@ -43,6 +43,7 @@ impl Applier {
                 id: entry.id,
                 version: entry.version,
                 action,
+                current: false,
             });
         }
         if errors.is_empty() {

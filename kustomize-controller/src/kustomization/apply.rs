@@ -257,6 +257,7 @@ fn apply_options(spec: &KustomizationSpec, settings: &Settings) -> Result<ApplyO
         custom_stage_kinds: settings.custom_stage_kinds.clone(),
         ignore: IgnoreRules::compile(rules)?,
         migrate_api_version: settings.migrate_api_version,
+        assess: spec.wait,
         ..ApplyOptions::new(crate::NAME)
     })
 }

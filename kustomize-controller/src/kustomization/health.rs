@@ -1,5 +1,6 @@
 //! The wait for what was applied to become healthy. It is state: between two looks nothing runs.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use sluice_api::conditions::READY;
@@ -9,7 +10,7 @@ use sluice_api::meta::GoDuration;
 use sluice_api::reasons::kustomize::{HEALTH_CHECK_CANCELED, HEALTH_CHECK_FAILED};
 use sluice_api::reasons::{PROGRESSING, SUCCEEDED};
 use sluice_apply::{Action, Applier, ChangeSet, ObjectId, Target};
-use sluice_health::{Verdict, WaitSet};
+use sluice_health::{Status, Verdict, WaitSet};
 use sluice_runtime::{Cause, Context, Outcome, ReconcileError, Severity, Waiting, conditions};
 use tokio::time::Instant;
 use tracing::info;
@@ -71,6 +72,11 @@ impl KustomizationReconciler {
             vanishing,
         } = after;
         let mut targets = targets(&context.object, &changes);
+        let current: HashSet<&ObjectId> = changes
+            .iter()
+            .filter(|change| change.current)
+            .map(|change| &change.id)
+            .collect();
         if targets.is_empty() {
             conditions::delete(&mut context.object, HEALTHY);
             return Ok(self.succeed(context, &plan, &attempt));
@@ -86,6 +92,9 @@ impl KustomizationReconciler {
         let mut wait = WaitSet::new();
         for Target { id, .. } in &targets {
             wait.insert(id.to_string(), id.subject(), vanishing.contains(id));
+            if current.contains(id) {
+                wait.record(&id.to_string(), Status::Current, None);
+            }
         }
         let missing = applier.find_missing_namespace(&targets).await;
         let notable = !was_healthy || (is_new_revision && drifted);
@@ -136,8 +145,9 @@ impl KustomizationReconciler {
         context: &mut Context<Kustomization>,
         mut state: HealthWait,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
-        // The quick looks at the start read only what was not done; every later one reads all, as in Flux.
-        if (1..PAUSES.len() - 1).contains(&state.looks) {
+        // The quick looks at the start read only what was not done when the apply or an earlier look read it;
+        // every later one reads all, as in Flux.
+        if state.looks < PAUSES.len() - 1 {
             state
                 .applier
                 .refresh_unfinished(&mut state.wait, &state.targets)

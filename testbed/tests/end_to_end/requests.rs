@@ -134,7 +134,10 @@ async fn unchanged_kustomization_costs_two_requests_for_each_object_and_one_stat
     let sources = git_repositories(&client, namespace.name());
     let objects = kustomizations(&client, namespace.name());
     apply(&sources, &git_repository("requests", repository.url())).await;
-    apply(&objects, &kustomization("all", "requests", "", namespace.name())).await;
+    // With the wait, which adds no request for what was found current in place.
+    let mut waiting = kustomization("all", "requests", "", namespace.name());
+    waiting["spec"]["wait"] = json!(true);
+    apply(&objects, &waiting).await;
     let revision = revision(&commit);
     wait::until(&objects, "all", LIMIT, "Ready", |object| {
         has_applied(object, &revision)
