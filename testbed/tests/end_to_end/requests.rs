@@ -199,8 +199,9 @@ fn events_of(requests: &Requests) -> usize {
     requests.on("events").count()
 }
 
-/// Resource version and generation of all managed objects.
-async fn states(client: &kube::Client, namespace: &str) -> BTreeMap<String, (Option<String>, Option<i64>)> {
+/// The generation of all managed objects, or the resource version of those that have no generation and
+/// therefore no status which others write.
+async fn states(client: &kube::Client, namespace: &str) -> BTreeMap<String, String> {
     let mut states = BTreeMap::new();
     for kind in KINDS {
         let selector = "kustomize.toolkit.fluxcd.io/name=all";
@@ -210,7 +211,9 @@ async fn states(client: &kube::Client, namespace: &str) -> BTreeMap<String, (Opt
             .unwrap();
         for object in list.items {
             let id = format!("{}/{}", kind.1, object.name_any());
-            states.insert(id, (object.metadata.resource_version, object.metadata.generation));
+            let generation = object.metadata.generation.map(|number| number.to_string());
+            let version = object.metadata.resource_version.unwrap_or_default();
+            states.insert(id, generation.unwrap_or(version));
         }
     }
     assert_eq!(states.len(), MANAGED, "{states:#?}");
