@@ -10,8 +10,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Engines: no Kubernetes, no async runtime, no HTTP, no real file system.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "sluice-envsubst",
+    "sluice-gotemplate",
     "sluice-goyaml",
     "sluice-health",
     "sluice-kustomize",
