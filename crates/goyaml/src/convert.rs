@@ -42,9 +42,7 @@ fn convert(node: &Node, flavour: Flavour, level: Level) -> Result<Value, Error> 
     };
     match &node.content {
         // kyaml goes through text, where an empty scalar is written as '' in flow collections.
-        Content::Scalar(text)
-            if text.is_empty() && level.flow && !flavour.is_sigs() && node.tag.is_none() =>
-        {
+        Content::Scalar(text) if text.is_empty() && level.flow && !flavour.is_sigs() && is_untagged(node) => {
             Ok(Value::String(String::new()))
         }
         // Folding the text anew may add line breaks before indented lines.
@@ -131,7 +129,7 @@ fn key_as_kyaml(key: &Node, top: bool) -> Result<String, Error> {
     match key.resolve() {
         Some(Resolved::String(text)) => Ok(text.to_owned()),
         // Written as '' by kyaml before it is read again.
-        Some(Resolved::Null) if key.text() == Some("") && key.tag.is_none() => Ok(String::new()),
+        Some(Resolved::Null) if key.text() == Some("") && is_untagged(key) => Ok(String::new()),
         // The top level is decoded into a map of strings, where every scalar is good.
         Some(_) if top => Ok(key.text().unwrap_or_default().to_owned()),
         found => Err(invalid_key(
@@ -235,6 +233,10 @@ fn no_json(node: &Node, text: &str, remedy: &'static str) -> Error {
         format!("the value {text} cannot be expressed in JSON"),
         remedy,
     )
+}
+
+fn is_untagged(node: &Node) -> bool {
+    node.tag.as_deref().is_none_or(str::is_empty)
 }
 
 /// The complaint about an explicit tag that does not fit the text.

@@ -89,7 +89,8 @@ pub struct Node {
     pub content: Content,
     /// How it is written.
     pub style: Style,
-    /// The explicit tag in short form: `!!str`, `!custom`. None if the text has none.
+    /// The explicit tag in short form: `!!str`, `!custom`. None if the text has none. The empty text means
+    /// the same to this crate; users may keep apart by it what has never been read.
     pub tag: Option<Box<str>>,
     /// Where it starts.
     pub position: Position,

@@ -63,7 +63,7 @@ pub fn resolve_scalar<'a>(
     tag: Option<&'a str>,
     flavour: Flavour,
 ) -> Resolved<'a> {
-    let wanted = match tag {
+    let wanted = match tag.filter(|tag| !tag.is_empty()) {
         None if style != Style::Plain => return Resolved::String(text),
         None => None,
         Some("!!str") => return Resolved::String(text),

@@ -1,5 +1,6 @@
 //! Random kustomizations, built by the engine and by the real kustomize 5.8.1: both print the same, or both
-//! fail. `SLUICE_FUZZ_CASES` sets how many.
+//! fail. Each run draws fresh ones. `SLUICE_FUZZ_CASES` sets how many, `SLUICE_FUZZ_SEED` which: a failure names
+//! its seed, and that seed with one case repeats it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,79 +10,69 @@
 
 mod support;
 
-use std::cell::Cell;
 use std::path::Path;
-use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use sluice_kustomize::{BuildOptions, Reorder, build};
-use sluice_vfs::{MemoryFileSystem, VirtualPath};
+use proptest::prelude::Rng;
+use proptest::test_runner::{RngAlgorithm, TestRng};
 
+use support::compare::{compare, run_ours, show};
 use support::tape::{Files, Tape};
 
-fn run_real(kustomize: &Path, files: &Files, root: &str) -> Result<String, String> {
-    let directory = tempfile::tempdir().unwrap();
-    for (path, contents) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, contents).unwrap();
-    }
-    let output = Command::new(kustomize)
-        .args(["build", "--reorder", "none"])
-        .arg(directory.path().join(root))
-        .output()
-        .unwrap();
-    if output.status.success() {
-        Ok(String::from_utf8(output.stdout).unwrap())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
+/// Cases of a run that does not say how many.
+const CASES: u64 = 250;
+/// Builds that may be spent on making one failing case small.
+const SHRINKING: usize = 150;
+/// Failing cases after which a run gives up.
+const FAILURES: usize = 12;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
-fn run_ours(files: &Files, root: &str) -> Result<String, String> {
-    let pairs = files
-        .iter()
-        .map(|(path, contents)| (path.clone(), contents.clone().into_bytes()));
-    let tree = MemoryFileSystem::from_files(pairs).unwrap();
-    let options = BuildOptions {
-        reorder: Reorder::None,
-        ..BuildOptions::default()
-    };
-    build(&tree, &VirtualPath::parse(root).unwrap(), &options)
-        .and_then(|build| build.to_yaml())
-        .map_err(|error| error.to_string())
+/// The tape of a seed.
+fn tape(seed: u64) -> Vec<u8> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
+    let mut bytes = vec![0; 20 + random.next_u32() as usize % 480];
+    random.fill_bytes(&mut bytes);
+    bytes
 }
 
-fn show(files: &Files) -> String {
-    files
-        .iter()
-        .filter(|(path, _)| path.ends_with(".yaml"))
-        .map(|(path, contents)| format!("=== {path}\n{contents}"))
-        .collect()
-}
-
-fn compare(kustomize: &Path, bytes: &[u8], built: &Cell<u32>) -> Result<(), TestCaseError> {
-    let (files, root) = Tape::new(bytes).files();
-    let problem = match (run_real(kustomize, &files, &root), run_ours(&files, &root)) {
-        (Ok(wanted), Ok(found)) if wanted == found => {
-            built.set(built.get() + 1);
-            return Ok(());
-        }
-        (Err(real), Err(ours)) => {
-            if std::env::var_os("SLUICE_SHOW_ERRORS").is_some() {
-                eprintln!("kustomize: {real}ours: {ours}\n");
+/// The smallest tape that still fails and was found with a bounded number of builds, and how it fails.
+fn shrink(kustomize: &Path, mut bytes: Vec<u8>, mut problem: String) -> (Vec<u8>, String) {
+    let mut budget = SHRINKING;
+    let mut length = bytes.len() / 2;
+    while length > 0 {
+        let mut start = 0;
+        while start < bytes.len() && budget > 0 {
+            let end = (start + length).min(bytes.len());
+            let zeros = vec![0; end - start];
+            let candidates = [
+                [&bytes[..start], &bytes[end..]].concat(),
+                [&bytes[..start], &zeros, &bytes[end..]].concat(),
+            ];
+            let smaller = candidates.into_iter().find_map(|candidate| {
+                if candidate == bytes || budget == 0 {
+                    return None;
+                }
+                budget -= 1;
+                let (files, root) = Tape::new(&candidate).files();
+                let problem = compare(kustomize, &files, &root).err()?;
+                Some((candidate, problem))
+            });
+            match smaller {
+                Some((found, text)) => {
+                    start += if found.len() == bytes.len() { length } else { 0 };
+                    (bytes, problem) = (found, text);
+                }
+                None => start += length,
             }
-            return Ok(());
         }
-        (Ok(wanted), Ok(found)) => support::difference(&wanted, &found),
-        (Ok(_), Err(error)) => format!("ours fails: {error}"),
-        (Err(error), Ok(_)) => format!("only kustomize fails: {error}"),
-    };
-    Err(TestCaseError::fail(format!(
-        "root {root}\n{}\n{problem}",
-        show(&files)
-    )))
+        length /= 2;
+    }
+    (bytes, problem)
 }
 
 #[test]
@@ -89,35 +80,35 @@ fn random_kustomizations_build_as_kustomize_builds_them() {
     let Some(kustomize) = support::tool("kustomize") else {
         return;
     };
-    // Without a wish the cases are always the same, so that a change is judged by what it changes; fresh ones
-    // are a matter of `make fuzz-kustomize`.
-    let wish = std::env::var("SLUICE_FUZZ_CASES")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let cases = wish.unwrap_or(48);
-    let config = Config {
-        cases,
-        max_shrink_iters: 60,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let built = Cell::new(0);
-    let mut runner = match wish {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    };
-    let result = runner.run(&proptest::collection::vec(any::<u8>(), 20..500), |bytes| {
-        compare(&kustomize, &bytes, &built)
+    let cases = number("SLUICE_FUZZ_CASES").unwrap_or(CASES);
+    let first = number("SLUICE_FUZZ_SEED").unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        u64::try_from(now.as_nanos() % (1 << 52)).unwrap()
     });
-    eprintln!(
-        "{} of {cases} kustomizations build, the others fail in both",
-        built.get()
-    );
-    if let Err(error) = result {
-        panic!("{error}");
+    let (mut built, mut failed) = (0, Vec::new());
+    for seed in (0..cases).map(|index| first.wrapping_add(index)) {
+        let bytes = tape(seed);
+        let (files, root) = Tape::new(&bytes).files();
+        match compare(&kustomize, &files, &root) {
+            Ok(both) => built += u64::from(both),
+            Err(problem) => {
+                let (bytes, problem) = shrink(&kustomize, bytes, problem);
+                let (files, root) = Tape::new(&bytes).files();
+                eprintln!(
+                    "SLUICE_FUZZ_SEED={seed} SLUICE_FUZZ_CASES=1 repeats this:\nroot {root}\n{}{problem}\n",
+                    show(&files)
+                );
+                failed.push(seed);
+                if failed.len() >= FAILURES {
+                    break;
+                }
+            }
+        }
     }
+    eprintln!("seeds from {first}: {built} of {cases} kustomizations build, the others fail in both");
+    assert!(failed.is_empty(), "kustomize differs for the seeds {failed:?}");
     assert!(
-        built.get() * 5 > cases,
+        cases < 50 || built * 5 > cases,
         "too few of the random kustomizations build to mean anything"
     );
 }
@@ -130,21 +121,6 @@ fn a_patch_that_gives_two_objects_one_name_is_an_error() {
         ("all.yaml".to_owned(), objects.to_owned()),
         ("kustomization.yaml".to_owned(), kustomization.to_owned()),
     ]);
-    let error = run_ours(&files, "").unwrap_err();
+    let (_, error) = run_ours(&files, "").unwrap_err();
     assert!(error.contains("comes twice"), "{error}");
-}
-
-#[test]
-fn labels_set_together_change_together() {
-    // kustomize puts one node into all fields that it makes, so a patch of one changes the others.
-    let base = "resources: [all.yaml]\nlabels: [{pairs: {l: a}, includeSelectors: true}]\n";
-    let object = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n";
-    let overlay = "resources: [../base]\nlabels: [{pairs: {l: b}}]\n";
-    let files = Files::from([
-        ("base/all.yaml".to_owned(), object.to_owned()),
-        ("base/kustomization.yaml".to_owned(), base.to_owned()),
-        ("overlay/kustomization.yaml".to_owned(), overlay.to_owned()),
-    ]);
-    let output = run_ours(&files, "overlay").unwrap();
-    assert_eq!(output.matches("l: b").count(), 3, "{output}");
 }

@@ -326,7 +326,7 @@ fn foot_of(node: &Node) -> &str {
 
 /// The tag to write: the explicit one, or that of a plain `<<`, which yaml.v3 always shows.
 fn tag_of(node: &Node) -> Option<Cow<'_, str>> {
-    match &node.tag {
+    match node.tag.as_deref().filter(|tag| !tag.is_empty()) {
         Some(tag) => Some(Cow::Borrowed(tag)),
         None if node.style == Style::Plain && node.text() == Some("<<") => Some(Cow::Borrowed("!!merge")),
         None => None,

@@ -310,7 +310,7 @@ fn put(fields: &mut Mapping, mut key: Node, name: &str, merged: Merged) -> Outco
         Merged::Nothing => {
             fields.remove(name);
         }
-        Merged::Patch(node) if node.is_null() => {
+        Merged::Patch(node) if tree::is_null(&node) => {
             fields.remove(name);
         }
         Merged::Patch(mut node) => match fields.get_mut(name) {

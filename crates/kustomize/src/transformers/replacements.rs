@@ -1,4 +1,4 @@
-use sluice_goyaml::{Content, Flavour, Node, Style, json_from_node, write_v3_node};
+use sluice_goyaml::{Content, Flavour, Node, json_from_node, write_v3_node};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kustomization::{FieldOptions, Replacement, SourceSelector, TargetSelector};
@@ -39,17 +39,44 @@ fn run(replacement: &Replacement, map: &mut ResourceMap, schema: &Schema) -> Res
             problem("a replacement needs a source and at least one target").remedy("add source and targets")
         );
     };
-    let value = match (&replacement.source, &replacement.source_value) {
+    let mut value = match (&replacement.source, &replacement.source_value) {
         (Some(_), Some(_)) => {
             return Err(problem("source and sourceValue exclude each other").remedy("remove one of them"));
         }
-        (None, Some(value)) => tree::untagged(value.as_str()),
+        (None, Some(value)) => Source::fixed(tree::untagged(value.as_str())),
         (Some(source), None) => read_source(source, map, schema)?,
         (None, None) => return Ok(()),
     };
     targets
         .iter()
-        .try_for_each(|target| write_target(target, &value, map, schema))
+        .try_for_each(|target| write_target(target, &mut value, map, schema))
+}
+
+/// What is copied. A whole field of an object stays that field: what a replacement changes in it is what it
+/// copies next.
+struct Source {
+    value: Node,
+    /// Position of the object, and the path in it.
+    field: Option<(usize, Vec<String>)>,
+}
+
+impl Source {
+    fn fixed(value: Node) -> Self {
+        Self { value, field: None }
+    }
+
+    /// Whether it is a field of the object at this position.
+    fn is_in(&self, position: usize) -> bool {
+        self.field.as_ref().is_some_and(|(place, _)| *place == position)
+    }
+
+    fn refresh(&mut self, object: &Node) {
+        if let Some((_, steps)) = &self.field
+            && let Ok(Some(node)) = tree::lookup(object, steps)
+        {
+            self.value = tree::unshared(node);
+        }
+    }
 }
 
 /// Present and former identities; here, kustomize does not know the scope of kinds.
@@ -59,7 +86,7 @@ fn ids(resource: &Resource, schema: &Schema) -> Vec<ResourceId> {
     std::iter::once(current).chain(resource.previous_ids()).collect()
 }
 
-fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> Result<Node> {
+fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> Result<Source> {
     let effective = |namespace: &str| {
         if namespace.is_empty() {
             DEFAULT_NAMESPACE.to_owned()
@@ -76,15 +103,16 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
     };
     let mut matches = map
         .iter()
-        .filter(|resource| !resource.is_empty() && ids(resource, schema).iter().any(selects));
+        .enumerate()
+        .filter(|(_, resource)| !resource.is_empty() && ids(resource, schema).iter().any(selects));
     let label = format!("{} {}", source.kind, source.name);
-    let Some(resource) = matches.next() else {
+    let Some((position, resource)) = matches.next() else {
         return Err(
             problem(format!("there is no object {label} to take the value from"))
                 .remedy("correct the source, or add the object"),
         );
     };
-    if let Some(other) = matches.next() {
+    if let Some((_, other)) = matches.next() {
         return Err(problem(format!(
             "several objects match the source {label}: {} and {}",
             resource.describe(),
@@ -99,7 +127,8 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
     };
     let steps = tree::split_smart(path);
     let wide;
-    let root = if shows_annotations(&steps) {
+    let whole = shows_annotations(&steps);
+    let root = if whole {
         let mut copy = resource.clone();
         let state = copy.state.clone();
         state.write_into(copy.node_mut()).map_err(problem)?;
@@ -117,7 +146,17 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
         ))
         .remedy("correct source.fieldPath"));
     };
-    refine(source.options.as_ref(), node)
+    match source
+        .options
+        .as_ref()
+        .filter(|options| !options.delimiter.is_empty())
+    {
+        Some(options) => refine(options, node).map(Source::fixed),
+        None => Ok(Source {
+            value: tree::unshared(node),
+            field: (!whole).then_some((position, steps)),
+        }),
+    }
 }
 
 /// Whether a path leads to all annotations, among which kustomize keeps its notes.
@@ -129,10 +168,7 @@ fn shows_annotations(steps: &[String]) -> bool {
     }
 }
 
-fn refine(options: Option<&FieldOptions>, node: &Node) -> Result<Node> {
-    let Some(options) = options.filter(|options| !options.delimiter.is_empty()) else {
-        return Ok(tree::unshared(node));
-    };
+fn refine(options: &FieldOptions, node: &Node) -> Result<Node> {
     let Some(text) = node.text() else {
         return Err(problem("a delimiter needs a scalar source").remedy("remove options.delimiter"));
     };
@@ -151,13 +187,18 @@ fn refine(options: Option<&FieldOptions>, node: &Node) -> Result<Node> {
     Ok(copy)
 }
 
-fn write_target(target: &TargetSelector, value: &Node, map: &mut ResourceMap, schema: &Schema) -> Result<()> {
+fn write_target(
+    target: &TargetSelector,
+    source: &mut Source,
+    map: &mut ResourceMap,
+    schema: &Schema,
+) -> Result<()> {
     let Some(select) = &target.select else {
         return Err(problem("a target must say which objects it means").remedy("add select"));
     };
     let select = Matcher::new(select)?;
     let rejects: Vec<Matcher> = target.reject.iter().map(Matcher::new).collect::<Result<_>>()?;
-    for resource in map.resources_mut() {
+    for (position, resource) in map.resources_mut().iter_mut().enumerate() {
         if resource.is_empty()
             || !select.matches_labels(resource)
             || rejects
@@ -176,13 +217,18 @@ fn write_target(target: &TargetSelector, value: &Node, map: &mut ResourceMap, sc
             .iter()
             .any(|reject| !reject.has_no_id && ids.iter().any(|id| matches(reject, id)));
         if !rejected && ids.iter().any(|id| matches(&select, id)) {
-            write_fields(resource, target, value)?;
+            write_fields(resource, target, source, source.is_in(position))?;
         }
     }
     Ok(())
 }
 
-fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) -> Result<()> {
+fn write_fields(
+    resource: &mut Resource,
+    target: &TargetSelector,
+    source: &mut Source,
+    own: bool,
+) -> Result<()> {
     let default = [DEFAULT_PATH.to_owned()];
     let paths = if target.field_paths.is_empty() {
         &default[..]
@@ -193,8 +239,13 @@ fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) 
     for path in paths {
         let steps = tree::split_smart(path);
         let label = resource.describe();
-        let write = |node: &mut Node| {
-            write_field(node, &steps, value, &options).map_err(|text| {
+        let mut write = |node: &mut Node| {
+            let written = if own {
+                write_own_field(node, &steps, source, &options)
+            } else {
+                write_field(node, &steps, &source.value, &options)
+            };
+            written.map_err(|text| {
                 problem(format!(
                     "{label}: the field {path} cannot be {}: {text}",
                     if options.create { "made" } else { "found" }
@@ -212,11 +263,51 @@ fn write_fields(resource: &mut Resource, target: &TargetSelector, value: &Node) 
     Ok(())
 }
 
-fn write_field(node: &mut Node, steps: &[String], value: &Node, options: &FieldOptions) -> Outcome<()> {
-    let create = options.create.then_some(match value.content {
+fn creation(value: &Node, options: &FieldOptions) -> Option<Create> {
+    options.create.then_some(match value.content {
         Content::Mapping(_) => Create::Mapping,
+        Content::Sequence(_) => Create::Sequence,
         _ => Create::Scalar(""),
-    });
+    })
+}
+
+/// Writes into the object that the value comes from: each field gets what the source is by then.
+fn write_own_field(
+    node: &mut Node,
+    steps: &[String],
+    source: &mut Source,
+    options: &FieldOptions,
+) -> Outcome<()> {
+    source.refresh(node);
+    let create = creation(&source.value, options);
+    if let Ok(true) = write_structured(node, steps, &source.value, create) {
+        return Ok(());
+    }
+    let count = tree::match_path(node, steps, create, &mut |_| Ok(()))?;
+    // Without delimiter, all fields get the same.
+    if options.delimiter.is_empty() {
+        source.refresh(node);
+        return write_field(node, steps, &source.value, options);
+    }
+    for turn in 0..count {
+        source.refresh(node);
+        let mut index = 0;
+        tree::match_path(node, steps, create, &mut |field| {
+            index += 1;
+            if index == turn + 1 {
+                set_value(field, &source.value, options)?;
+            }
+            Ok(())
+        })?;
+    }
+    match count {
+        0 => Err("there is no such field".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn write_field(node: &mut Node, steps: &[String], value: &Node, options: &FieldOptions) -> Outcome<()> {
+    let create = creation(value, options);
     if let Ok(true) = write_structured(node, steps, value, create) {
         return Ok(());
     }
@@ -226,12 +317,7 @@ fn write_field(node: &mut Node, steps: &[String], value: &Node, options: &FieldO
     }
 }
 
-fn is_fresh(node: &Node) -> bool {
-    node.position.line == 0 && node.tag.is_none() && node.style == Style::Plain && node.text() == Some("")
-}
-
 fn set_value(field: &mut Node, value: &Node, options: &FieldOptions) -> Outcome<()> {
-    let fresh = is_fresh(field);
     let mut text = tree::text_of(value).to_owned();
     if !options.delimiter.is_empty() {
         let Some(old) = field.text() else {
@@ -248,11 +334,6 @@ fn set_value(field: &mut Node, value: &Node, options: &FieldOptions) -> Outcome<
     }
     if field.text().is_none() {
         tree::overwrite(field, value.clone());
-        if !options.delimiter.is_empty() {
-            tree::set_text(field, text);
-        }
-    } else if fresh {
-        *field = tree::untagged(text);
     } else {
         tree::set_text(field, text);
     }
@@ -276,10 +357,8 @@ fn write_structured(
             continue;
         };
         let count = tree::match_path(&mut inner, &steps[length..], create, &mut |field| {
-            if field.text().is_some() && !is_fresh(field) {
+            if field.text().is_some() {
                 tree::set_text(field, tree::text_of(value));
-            } else if is_fresh(field) {
-                *field = tree::untagged(tree::text_of(value));
             } else {
                 *field = value.clone();
             }

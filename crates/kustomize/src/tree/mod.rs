@@ -3,7 +3,8 @@
 //!
 //! kyaml gives every parsed scalar a tag and keeps it while text and style change. A [`Node`] only carries
 //! explicit tags, so each change works out the tag before and pins it after where text and style alone would
-//! say something else.
+//! say something else. What the engine makes without a tag carries the empty one: it is never null, counts as
+//! a string when it is put somewhere, and means what its text reads as when it is written.
 
 mod path;
 mod shared;
@@ -40,7 +41,7 @@ pub(crate) fn scalar(text: impl Into<String>, tag: &str, style: Style) -> Node {
     let plain_tag = |text: &str| resolve_scalar(text, Style::Plain, None, Flavour::Kyaml).tag();
     let text = node.text().unwrap_or_default();
     let pinned = match tag {
-        "" => false,
+        "" => true,
         STRING => node.style == Style::Plain && plain_tag(text) != STRING,
         _ => plain_tag(text) != tag,
     };
@@ -61,11 +62,11 @@ pub(crate) fn string(text: impl Into<String>) -> Node {
 pub(crate) fn quote_ambiguous(node: &mut Node) {
     if let Content::Scalar(text) = &node.content
         && node.style == Style::Plain
-        && tag_of(node) == STRING
+        && matches!(tag_of(node), STRING | "")
         && !reads_as_string_in_yaml_1_1(text)
     {
         node.style = Style::DoubleQuoted;
-        node.tag = None;
+        node.tag = node.tag.take().filter(|tag| tag.is_empty());
     }
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn untagged(text: impl Into<String>) -> Node {
 
 /// Whether the node is null.
 pub(crate) fn is_null(node: &Node) -> bool {
-    node.is_null()
+    node.is_null() && node.tag.as_deref() != Some("")
 }
 
 /// Whether the node is null or an empty collection.
@@ -84,7 +85,7 @@ pub(crate) fn is_null_or_empty(node: &Node) -> bool {
     match &node.content {
         Content::Mapping(mapping) => mapping.is_empty(),
         Content::Sequence(items) => items.is_empty(),
-        _ => node.is_null(),
+        _ => is_null(node),
     }
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn is_null_or_empty_mapping(node: &Node) -> bool {
     match &node.content {
         Content::Mapping(mapping) => mapping.is_empty(),
         Content::Sequence(_) => false,
-        _ => node.is_null(),
+        _ => is_null(node),
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn kind_name(node: &Node) -> &'static str {
 
 /// The text of a scalar; empty for null and for collections (kyaml's `GetValue`).
 pub(crate) fn value_of(node: &Node) -> &str {
-    if node.is_null() {
+    if is_null(node) {
         ""
     } else {
         node.text().unwrap_or_default()
@@ -154,8 +155,11 @@ pub(crate) fn replace_scalar(node: &mut Node, mut value: Node) -> Outcome<()> {
     if !is_null(node) && node.text().is_none() {
         return Err(format!("expected a scalar, found {}", kind_name(node)));
     }
-    set_style(&mut value, node.style);
-    overwrite(node, value);
+    quote_ambiguous(&mut value);
+    if !is_null(&value) {
+        set_style(&mut value, node.style);
+        overwrite(node, value);
+    }
     Ok(())
 }
 
@@ -179,8 +183,9 @@ pub(crate) fn set_field_with_key(
     let Some(mapping) = node.as_mapping_mut() else {
         return Err(format!("expected a mapping, found {found}"));
     };
+    quote_ambiguous(&mut value);
     let name = key.text().unwrap_or_default();
-    if value.is_null() && !keep_null {
+    if is_null(&value) && !keep_null {
         mapping.remove(name);
         return Ok(());
     }
@@ -194,35 +199,10 @@ pub(crate) fn set_field_with_key(
     Ok(())
 }
 
-/// kyaml quotes strings without style that YAML 1.1 would read as something else. `fresh` are scalars that the
-/// engine made without a tag: those that were read have one and keep their type.
-fn quote_like_yaml_1_1(value: &mut Node, fresh: bool) {
-    if !fresh || value.style != Style::Plain || value.tag.is_some() {
-        return;
-    }
-    if let Content::Scalar(text) = &value.content
-        && !reads_as_string_in_yaml_1_1(text)
-    {
-        value.style = Style::DoubleQuoted;
-    }
-}
-
 /// Sets a field to a text whose type follows from how it reads, unless YAML 1.1 reads no string (kyaml's
 /// `NewScalarRNode` in a `FieldSetter`).
 pub(crate) fn set_text_field(node: &mut Node, name: &str, text: &str) -> Outcome<()> {
-    let mut value = untagged(text);
-    quote_like_yaml_1_1(&mut value, true);
-    // What a field of this name looks like decides, if there is one.
-    if let Some(field) = node.get(name)
-        && field.style == Style::Plain
-    {
-        value.style = Style::Plain;
-    }
-    if value.is_null() {
-        // A text without tag is not null for kyaml, even if it reads so.
-        return set_field_with_key(node, Node::plain(name), value, true);
-    }
-    set_field(node, name, value)
+    set_field(node, name, untagged(text))
 }
 
 /// Removes a field of a mapping.

@@ -57,7 +57,8 @@ fn kind_for(next: Option<&String>, last: Create) -> Node {
         Some(_) => Node::mapping(Mapping::new()),
         None => match last {
             Create::Mapping => Node::mapping(Mapping::new()),
-            _ => Node::plain(""),
+            Create::Sequence => Node::sequence(Vec::new()),
+            _ => untagged(""),
         },
     }
 }

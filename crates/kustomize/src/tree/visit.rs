@@ -1,6 +1,6 @@
 use sluice_goyaml::{Content, Mapping, Node, Style};
 
-use super::{Outcome, is_null, kind_name, scalar};
+use super::{Outcome, is_null, kind_name, scalar, untagged};
 
 /// What a field specification makes where the last step of its path is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +11,16 @@ pub(crate) enum Create {
     Scalar(&'static str),
     /// A mapping.
     Mapping,
+    /// A list.
+    Sequence,
 }
 
 impl Create {
     fn missing(self) -> Node {
         match self {
             Self::Mapping => Node::mapping(Mapping::new()),
-            Self::Nothing | Self::Scalar(_) => Node::plain(""),
+            Self::Sequence => Node::sequence(Vec::new()),
+            Self::Nothing | Self::Scalar(_) => untagged(""),
         }
     }
 
@@ -25,7 +28,7 @@ impl Create {
     fn revive(self, node: &mut Node) {
         match self {
             Self::Nothing => {}
-            Self::Mapping => *node = Node::mapping(Mapping::new()),
+            Self::Mapping | Self::Sequence => *node = self.missing(),
             Self::Scalar(tag) => {
                 let text = node.text().unwrap_or_default().to_owned();
                 *node = scalar(text, tag, Style::Plain);
@@ -86,7 +89,6 @@ fn visit_field(
     let kind = if rest.is_empty() { create } else { Create::Mapping };
     if !mapping.contains_key(name) {
         mapping.push(Node::plain(name), kind.missing());
-        // The new scalar reads as null, but is there to be set.
         let Some(field) = mapping.get_mut(name) else {
             return Ok(());
         };

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod compare;
 pub(crate) mod tape;
 
 use std::path::{Path, PathBuf};

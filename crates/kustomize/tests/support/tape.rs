@@ -435,14 +435,20 @@ impl<'a> Tape<'a> {
     fn replacement(&mut self) -> String {
         let (kind, source) = self.known(&["ConfigMap", "Custom", "Deployment", "Service"]);
         let path = match kind {
-            "ConfigMap" => self.pick(&["metadata.name", "data.app", "data"]),
+            "ConfigMap" => self.pick(&["metadata.name", "data.app", "data", "metadata.labels.l"]),
             "Custom" => self.pick(&[
                 "spec.items.[name=a].v",
                 "spec.items",
                 "metadata.name",
                 "spec.text",
             ]),
-            "Service" => self.pick(&["spec.ports.0.port", "metadata.name", "spec.selector"]),
+            "Service" => self.pick(&[
+                "spec.ports.0.port",
+                "metadata.name",
+                "spec.selector",
+                "metadata.labels.l",
+                "spec.ports.0.targetPort",
+            ]),
             _ => self.pick(&[
                 "metadata.name",
                 "spec.template.spec.containers.0.image",
@@ -547,8 +553,13 @@ impl<'a> Tape<'a> {
                 text.push_str(&self.patch());
             }
         }
-        if self.chance(8) {
-            let _ = write!(text, "replacements:\n{}", self.replacement());
+        if self.chance(4) {
+            let _ = write!(
+                text,
+                "replacements:\n{}{}",
+                self.replacement(),
+                self.replacement()
+            );
         }
         if self.chance(10) {
             let _ = writeln!(

@@ -1,0 +1,143 @@
+//! Cases where the engine once differed from the real kustomize, each compared with it again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail and report this way"
+)]
+
+mod support;
+
+use support::compare::assert_same;
+
+#[test]
+fn labels_set_together_change_together() {
+    // kustomize puts one node into all fields that it makes, so a patch of one changes the others.
+    assert_same(
+        &[
+            (
+                "base/all.yaml",
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n",
+            ),
+            (
+                "base/kustomization.yaml",
+                "resources: [all.yaml]\nlabels: [{pairs: {l: a}, includeSelectors: true}]\n",
+            ),
+            (
+                "overlay/kustomization.yaml",
+                "resources: [../base]\nlabels: [{pairs: {l: b}}]\n",
+            ),
+        ],
+        "overlay",
+    );
+}
+
+const SERVICE: &str = "apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  labels: {l: '1e3', empty: '', yes: 'yes'}
+spec:
+  selector: {app: plain}
+  ports: [{port: 80, targetPort: '80'}]
+";
+
+/// A replacement from the Service's field into a field that it makes, and a patch in an overlay.
+fn copied(source: &str, target: &str, options: &str, overlay: &str) {
+    let base = format!(
+        "resources: [all.yaml]\nreplacements:\n- source: {{kind: Service, fieldPath: '{source}'}}\n  targets:\n  - select: {{kind: Service}}\n    fieldPaths: ['{target}']\n    options: {options}\n"
+    );
+    let overlay = format!("resources: [../base]\n{overlay}");
+    assert_same(
+        &[
+            ("base/all.yaml", SERVICE),
+            ("base/kustomization.yaml", &base),
+            ("o/kustomization.yaml", &overlay),
+        ],
+        "o",
+    );
+}
+
+#[test]
+fn copied_values_that_look_like_numbers_are_quoted_by_a_later_patch() {
+    let patch =
+        "patches: [{patch: '{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {a: b}}'}]\n";
+    for source in [
+        "spec.ports.0.port",
+        "spec.ports.0.targetPort",
+        "metadata.labels.l",
+        "metadata.labels.empty",
+    ] {
+        for target in [
+            "data.copied",
+            "metadata.annotations.copied",
+            "spec.new.0.a",
+            "spec.new.[a=1].b",
+        ] {
+            for options in ["{create: true}", "{create: true, delimiter: '-', index: 1}"] {
+                for overlay in [
+                    "",
+                    patch,
+                    "buildMetadata: [managedByLabel]\nsortOptions: {order: legacy}\n",
+                ] {
+                    copied(source, target, options, overlay);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_copied_twice_take_the_type_of_the_last() {
+    let again = "replacements:\n- source: {kind: Service, fieldPath: metadata.labels.l}\n  targets: [{select: {kind: Service}, fieldPaths: [spec.x]}]\n";
+    copied("metadata.name", "spec.x", "{create: true}", again);
+    copied("spec.ports.0.port", "spec.x", "{create: true}", again);
+}
+
+#[test]
+fn lists_can_be_copied_into_fields_that_are_made() {
+    for target in ["spec.x", "data.a.b", "spec.ports.[name=a].x"] {
+        copied("spec.ports", target, "{create: true}", "");
+        copied("spec.selector", target, "{create: true}", "");
+    }
+}
+
+#[test]
+fn a_collection_copied_over_a_changed_image_leaves_null() {
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{name: c, image: x}]}}}\n";
+    assert_same(
+        &[
+            ("all.yaml", deployment),
+            (
+                "kustomization.yaml",
+                "resources: [all.yaml]\nimages: [{name: x, newTag: v2}]\nreplacements:\n- source: {kind: Deployment, fieldPath: spec.template}\n  targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=c].image']}]\n",
+            ),
+        ],
+        "",
+    );
+}
+
+#[test]
+fn a_value_copied_within_its_object_is_what_it_is_by_then() {
+    let object = "apiVersion: example.com/v1\nkind: Custom\nmetadata: {name: web}\nspec:\n  items: [{name: a, v: 1}, {name: b, v: x-y}, {name: c, v: z}]\n  a: p-q\n";
+    for (source, target) in [
+        ("spec.items.[name=b].v", "['spec.items.*.v', spec.a]"),
+        ("spec.a", "[spec.a, 'spec.items.[name=c].v', metadata.name]"),
+        ("spec.a", "['spec.items.*.v', spec.a, spec.items.1.v]"),
+        ("spec.items.0", "[spec.items.0.v, 'spec.items.[name=c]']"),
+    ] {
+        for options in [
+            "{create: true}",
+            "{delimiter: '-', index: 1}",
+            "{delimiter: '-', index: -1}",
+        ] {
+            let kustomization = format!(
+                "resources: [all.yaml]\nreplacements:\n- source: {{kind: Custom, fieldPath: '{source}'}}\n  targets:\n  - select: {{kind: Custom}}\n    fieldPaths: {target}\n    options: {options}\n"
+            );
+            support::compare::assert_alike(
+                &[("all.yaml", object), ("kustomization.yaml", &kustomization)],
+                "",
+            );
+        }
+    }
+}
