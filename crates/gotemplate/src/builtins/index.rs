@@ -98,6 +98,10 @@ pub(super) fn slice(operands: Vec<Operand>) -> Outcome {
     };
     let mut bounds = [0, length, capacity];
     for (bound, index) in bounds.iter_mut().zip(&indexes) {
+        // Go looks into interfaces for `index`, but not here.
+        if index.boxed {
+            return Err("cannot index slice/array with type interface {}".to_owned());
+        }
         *bound = position(&index.value, capacity)?;
     }
     let [from, to, limit] = bounds;

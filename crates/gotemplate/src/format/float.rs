@@ -71,7 +71,11 @@ fn general(value: f64, verb: u8, precision: Option<usize>, size: Float) -> Vec<u
     let exponent = decimal.point - 1;
     if exponent < -4 || exponent >= exponent_from {
         places = places.min(decimal.digits.len());
-        return scientific(&decimal, places.saturating_sub(1), verb - b'g' + b'e');
+        return scientific(
+            &decimal,
+            places.saturating_sub(1),
+            if verb == b'G' { b'E' } else { b'e' },
+        );
     }
     let wanted = i32::try_from(places).unwrap_or(i32::MAX);
     let shown = if wanted > decimal.point {

@@ -6,10 +6,14 @@
     reason = "tests fail and report this way"
 )]
 
+pub(crate) mod generator;
+pub(crate) mod oracle;
+
 use std::path::{Path, PathBuf};
 
 use sluice_gotemplate::{
-    Arguments, Budget, Failure, FunctionMap, Map, MissingKey, Run, Scope, Signature, TemplateSet, Type, Value,
+    Arguments, Budget, Error, Failure, FunctionMap, Map, MissingKey, Run, Scope, Signature, TemplateSet,
+    Text, Type, Value,
 };
 
 /// A folder of the recorded cases, or None (after saying so) where there are none and none are required.
@@ -35,6 +39,30 @@ pub(crate) fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
 }
 
+/// How deep recorded templates may include each other, here and in the oracle.
+const MAX_OPEN: usize = 30;
+
+/// What the functions keep during a render.
+struct State {
+    root: TemplateSet,
+    open: usize,
+}
+
+/// Executes what `include` and `tpl` ask for, not too deep.
+fn nested(
+    scope: &mut Scope<'_>,
+    execute: impl FnOnce(&mut Scope<'_>) -> Result<Text, Error>,
+) -> Result<Value, Failure> {
+    let state = scope.state::<State>().unwrap();
+    if state.open >= MAX_OPEN {
+        return Err("too many open templates".into());
+    }
+    state.open += 1;
+    let outcome = execute(scope);
+    scope.state::<State>().unwrap().open -= 1;
+    Ok(outcome?.into())
+}
+
 fn integer(value: &Value) -> i64 {
     match value {
         Value::Signed(_, number) => *number,
@@ -46,10 +74,12 @@ fn integer(value: &Value) -> i64 {
 
 fn tpl(scope: &mut Scope<'_>, arguments: &Arguments) -> Result<Value, Failure> {
     // The recorded `tpl` extends the outermost templates, even where it is called inside another.
-    let mut set = scope.state::<TemplateSet>().cloned().unwrap();
+    let mut set = scope.state::<State>().unwrap().root.clone();
     set.set_name("gotpl");
     set.parse("gotpl", &arguments.text(0))?;
-    Ok(scope.execute_in(&set, "gotpl", &arguments.value(1))?.into())
+    nested(scope, |scope| {
+        scope.execute_in(&set, "gotpl", &arguments.value(1))
+    })
 }
 
 fn dict(arguments: &Arguments) -> Result<Value, Failure> {
@@ -108,7 +138,7 @@ pub(crate) fn functions() -> FunctionMap {
     let signature = Signature::fixed(&[Type::String, Type::Any], Type::String);
     map.register("include", signature.clone(), |scope, arguments| {
         let name = arguments.text(0);
-        Ok(Value::from(scope.execute(&name.to_text(), &arguments.value(1))?))
+        nested(scope, |scope| scope.execute(&name.to_text(), &arguments.value(1)))
     });
     map.register("tpl", signature, |scope, arguments| tpl(scope, &arguments));
     map
@@ -135,7 +165,10 @@ pub(crate) fn render_within(
     });
     set.parse("t.yaml", template.as_bytes())
         .map_err(|error| error.to_string())?;
-    let mut run = Run::new(budget).with_state(set.clone());
+    let mut run = Run::new(budget).with_state(State {
+        root: set.clone(),
+        open: 0,
+    });
     let data = Value::from_json(data);
     let text = set
         .execute_to_text(&mut run, "t.yaml", &data)
