@@ -10,6 +10,7 @@
 //! - [`FunctionMap`] registers functions with their Go types ([`Signature`]), so that wrong arguments give
 //!   Go's messages. A function sees the render through [`Scope`]: `include` executes a template of
 //!   [`Scope::templates`], `tpl` one of an extended copy.
+//! - [`functions`] are those of sprig and Helm.
 //! - [`Run`] is one render with its [`Budget`].
 //! - [`Error`] prints as Go's error does.
 
@@ -20,6 +21,7 @@ mod execute;
 mod format;
 mod function;
 mod lexer;
+mod library;
 mod node;
 mod number;
 mod parser;
@@ -32,6 +34,7 @@ mod value;
 pub use budget::{Budget, Run};
 pub use error::{Error, ExecuteError, Failure, LimitError, ParseError};
 pub use function::{Arguments, Callable, FunctionMap, Native, Scope, SharedFunction, Signature};
+pub use library::functions;
 pub use node::Tree;
 pub use template::{MissingKey, TemplateSet};
 pub use text::Text;

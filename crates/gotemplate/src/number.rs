@@ -36,6 +36,15 @@ pub(crate) fn parse_signed(text: &str) -> Option<i64> {
     }
 }
 
+/// `strconv.ParseInt(text, base, 64)` for a base without prefix.
+pub(crate) fn parse_based(text: &str, base: u32) -> Option<i64> {
+    let (_, digits) = split_sign(text);
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
+        return None;
+    }
+    i64::from_str_radix(text, base).ok()
+}
+
 fn split_sign(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -93,7 +102,7 @@ pub(crate) fn parse_float(text: &str) -> Result<f64, String> {
         return Err(failure("invalid syntax"));
     }
     let plain: String = digits.chars().filter(|&c| c != '_').collect();
-    let magnitude = if plain.len() > 2 && plain[..2].eq_ignore_ascii_case("0x") {
+    let magnitude = if plain.len() > 2 && matches!(plain.as_bytes(), [b'0', b'x' | b'X', ..]) {
         hexadecimal_float(&plain[2..])
     } else if is_decimal_float(plain.as_bytes()) {
         plain.parse().ok()

@@ -48,6 +48,27 @@ pub(crate) fn format_general(value: f64) -> String {
     String::from_utf8(format_float(value, b'g', None, Float::Float64)).unwrap_or_default()
 }
 
+/// The fewest digits that read back as the same number, in any notation with `e`.
+pub(crate) fn format_shortest(value: f64) -> String {
+    String::from_utf8(format_float(value, b'e', None, Float::Float64)).unwrap_or_default()
+}
+
+/// A finite float as Go's encoding/json prints it: plain from 1e-6 up to 1e21, else with an exponent.
+pub(crate) fn format_json(value: f64) -> String {
+    let magnitude = value.abs();
+    let verb = if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
+        b'e'
+    } else {
+        b'f'
+    };
+    let text = String::from_utf8(format_float(value, verb, None, Float::Float64)).unwrap_or_default();
+    // e-09 becomes e-9.
+    match text.split_once("e-0") {
+        Some((mantissa, digit)) if digit.len() == 1 => format!("{mantissa}e-{digit}"),
+        _ => text,
+    }
+}
+
 fn general(value: f64, verb: u8, precision: Option<usize>, size: Float) -> Vec<u8> {
     let (decimal, mut places, exponent_from) = match precision {
         None => {

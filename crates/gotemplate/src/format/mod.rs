@@ -4,7 +4,7 @@ mod float;
 mod layout;
 mod verbs;
 
-pub(crate) use float::format_general;
+pub(crate) use float::{format_general, format_json, format_shortest};
 use layout::{Case, Layout};
 
 use std::borrow::Cow;
@@ -94,6 +94,15 @@ pub(crate) fn printf(
     Ok(printer.layout.out)
 }
 
+/// `%v` or another verb of a value as it is; what is too large is cut.
+pub(crate) fn describe_bytes(value: &Value, verb: char) -> Vec<u8> {
+    const LIMIT: usize = 64 << 20;
+    let mut printer = Printer::new(LIMIT);
+    // What nests too deep or is too large for `%v` cannot be told from its beginning.
+    let _ = printer.print_argument(value, verb);
+    printer.layout.out
+}
+
 /// `%v` or another plain verb of a value for a message; what is too large is cut.
 pub(crate) fn describe(value: &Value, verb: char) -> String {
     const LIMIT: usize = 1 << 20;
@@ -156,7 +165,7 @@ impl Printer {
             (Value::List(list), _) if *list.element_type() == Type::BYTE => {
                 self.bytes(value, &bytes_of(value), verb, list.is_nil(), 0)
             }
-            (Value::Object(_), _) => {
+            (Value::Object(_) | Value::List(_) | Value::Map(_) | Value::Function(_), _) => {
                 if self.use_methods(value, verb)? {
                     return Ok(());
                 }

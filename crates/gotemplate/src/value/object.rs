@@ -37,6 +37,11 @@ pub trait Object {
         None
     }
 
+    /// The JSON string that the type's `MarshalJSON` gives, for structures that have one.
+    fn json(&self) -> Option<Text> {
+        None
+    }
+
     /// Go's `==` with a value of the same type; None where the type cannot be compared. Pointers are equal
     /// if they lead to the same place, which needs no answer here.
     fn equals(&self, other: &dyn Object) -> Option<bool> {

@@ -9,6 +9,7 @@
 pub(crate) mod generator;
 pub(crate) mod oracle;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use sluice_gotemplate::{
@@ -67,7 +68,8 @@ fn integer(value: &Value) -> i64 {
     match value {
         Value::Signed(_, number) => *number,
         #[allow(clippy::cast_possible_truncation, reason = "as Go converts")]
-        Value::Float(_, number) => *number as i64,
+        Value::Float(_, number) if number.abs() < 9e18 => *number as i64,
+        Value::Float(..) => i64::MIN,
         _ => 0,
     }
 }
@@ -172,6 +174,65 @@ pub(crate) fn render_within(
     let data = Value::from_json(data);
     let text = set
         .execute_to_text(&mut run, "t.yaml", &data)
+        .map_err(|error| error.to_string())?;
+    Ok(text.to_text().into_owned())
+}
+
+/// How often a template may be open through `include`, as in Helm.
+const MAX_INCLUDES: usize = 1_000;
+
+/// The functions that a chart engine adds, without a cluster.
+fn engine_functions() -> FunctionMap {
+    let mut map = sluice_gotemplate::functions();
+    let signature = Signature::fixed(&[Type::String, Type::Any], Type::String);
+    map.register("include", signature.clone(), |scope, arguments| {
+        let name = arguments.text(0).to_text().into_owned();
+        let open = scope
+            .state::<HashMap<String, usize>>()
+            .unwrap()
+            .entry(name.clone())
+            .or_default();
+        if *open > MAX_INCLUDES {
+            let message =
+                format!("rendering template has a nested reference name: {name}: unable to execute template");
+            return Err(Failure::new(message));
+        }
+        *open += 1;
+        let outcome = scope.execute(&name, &arguments.value(1));
+        let open = scope.state::<HashMap<String, usize>>().unwrap();
+        open.entry(name).and_modify(|open| *open -= 1);
+        Ok(Value::from(outcome?))
+    });
+    map.register("tpl", signature, |scope, arguments| {
+        let text = arguments.text(0);
+        let shown = format!("{:?}", text.to_text());
+        let mut set = scope.templates().clone();
+        let name = set.name().to_owned();
+        set.parse(&name, &text).map_err(|error| {
+            let message = format!("cannot parse template {shown}: {error}");
+            Failure::from(error).with_message(message)
+        })?;
+        let out = scope
+            .execute_in(&set, &name, &arguments.value(1))
+            .map_err(|error| {
+                let message = format!("error during tpl function execution for {shown}: {error}");
+                Failure::from(error).with_message(message)
+            })?;
+        Ok(Value::from(out.to_text().replace("<no value>", "")))
+    });
+    map
+}
+
+/// Renders with the functions of sprig and Helm: output or error text.
+pub(crate) fn render_chart(template: &str, data: &serde_json::Value) -> Result<String, String> {
+    let mut set = TemplateSet::new("t.yaml");
+    set.add_functions(&engine_functions());
+    set.set_missing_key(MissingKey::Zero);
+    set.parse("t.yaml", template.as_bytes())
+        .map_err(|error| error.to_string())?;
+    let mut run = Run::default().with_state(HashMap::<String, usize>::new());
+    let text = set
+        .execute_to_text(&mut run, "t.yaml", &Value::from_json(data))
         .map_err(|error| error.to_string())?;
     Ok(text.to_text().into_owned())
 }
