@@ -12,7 +12,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-func init() { commands["schema"] = printSchema }
+func init() {
+	commands["schema"] = func() error { return printSchema(false) }
+	commands["schema-names"] = func() error { return printSchema(true) }
+}
 
 // schemaTable collects the facts of the built-in OpenAPI document that a strategic merge looks at.
 type schemaTable struct {
@@ -23,9 +26,9 @@ type schemaTable struct {
 	texts       []string
 }
 
-// printSchema prints the compact table that the kustomize engine compiles in. Its form is described in
-// the engine's schema module.
-func printSchema() error {
+// printSchema prints the compact table that the kustomize engine compiles in, or the names of its
+// definitions in the order of their numbers. Its form is described in the engine's schema module.
+func printSchema(onlyNames bool) error {
 	root := openapi.Schema()
 	table := &schemaTable{definitions: root.Definitions, numbers: map[string]int{}, byText: map[string]int{}}
 	type kind struct{ apiVersion, kind, definition string }
@@ -58,6 +61,12 @@ func printSchema() error {
 		lines = append(lines, fmt.Sprintf("%s %s %s %d", scope, entry.apiVersion, entry.kind, number))
 	}
 	out := bufio.NewWriter(os.Stdout)
+	if onlyNames {
+		for _, name := range table.order {
+			fmt.Fprintln(out, name)
+		}
+		return out.Flush()
+	}
 	for _, line := range lines {
 		fmt.Fprintln(out, line)
 	}

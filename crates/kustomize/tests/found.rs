@@ -8,7 +8,8 @@
 
 mod support;
 
-use support::compare::assert_same;
+use sluice_kustomize::ErrorKind;
+use support::compare::{assert_refused, assert_same};
 
 #[test]
 fn labels_set_together_change_together() {
@@ -140,4 +141,84 @@ fn a_value_copied_within_its_object_is_what_it_is_by_then() {
             );
         }
     }
+}
+
+#[test]
+fn a_kustomization_with_an_empty_list_builds_into_nothing() {
+    for field in [
+        "resources: []",
+        "vars: []",
+        "generatorOptions: {}",
+        "commonLabels: {}",
+        "patches: []",
+    ] {
+        assert_same(&[("kustomization.yaml", field)], "");
+    }
+    for field in [
+        "bases: []",
+        "imageTags: []",
+        "namespace: ''",
+        "resources:",
+        "resources: null",
+    ] {
+        assert_refused(&[("kustomization.yaml", field)], "", ErrorKind::Kustomization);
+    }
+}
+
+#[test]
+fn a_custom_schema_on_top_of_the_built_in_one_refers_to_it_and_is_referred_to() {
+    let schema = r##"{"definitions": {
+        "org.example.Widget": {
+            "type": "object",
+            "properties": {"spec": {"$ref": "#/definitions/io.k8s.api.core.v1.PodTemplateSpec"}},
+            "x-kubernetes-group-version-kind": [{"group": "example.org", "kind": "Widget", "version": "v1"}]
+        },
+        "io.k8s.api.core.v1.EnvVar": {
+            "properties": {"parts": {"type": "array", "items": {"type": "object"},
+                "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "id"}}
+        }
+    }}"##;
+    let pod = |text: &str| {
+        format!("{{containers: [{{name: a, {text}, env: [{{name: E, parts: [{{id: 1, {text}}}]}}]}}]}}")
+    };
+    let objects = |text: &str| {
+        let pod = pod(text);
+        format!(
+            "apiVersion: example.org/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{spec: {pod}}}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d}}\nspec: {{template: {{spec: {pod}}}}}\n"
+        )
+    };
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nopenapi: {path: schema.json}\npatches: [{path: patch.yaml}]\n";
+    // A patch in the base loads the built-in schema before the custom one; without it, it comes after.
+    let patch = "patches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: {a: b}}}'}]\n";
+    for patch in ["", patch] {
+        assert_same(
+            &[
+                ("base/all.yaml", &objects("x: y")),
+                (
+                    "base/kustomization.yaml",
+                    &format!("resources: [all.yaml]\n{patch}"),
+                ),
+                ("component/kustomization.yaml", component),
+                ("component/schema.json", schema),
+                ("component/patch.yaml", &objects("z: q")),
+                (
+                    "o/kustomization.yaml",
+                    "resources: [../base]\ncomponents: [../component]\n",
+                ),
+            ],
+            "o",
+        );
+    }
+    assert_same(
+        &[
+            ("all.yaml", &objects("x: y")),
+            ("schema.json", schema),
+            ("patch.yaml", &objects("z: q")),
+            (
+                "kustomization.yaml",
+                "resources: [all.yaml]\nopenapi: {path: schema.json}\npatches: [{path: patch.yaml}]\n",
+            ),
+        ],
+        "",
+    );
 }

@@ -47,8 +47,7 @@ impl SchemaState {
                     problem("path and version exclude each other".to_owned()).remedy("remove one of them")
                 );
             }
-            let current = self.get();
-            let schema = current.with_custom(&loaded.contents, &loaded.name, !current.is_used())?;
+            let schema = self.get().with_custom(&loaded.contents, &loaded.name)?;
             *self.current.borrow_mut() = Arc::new(schema);
             *self.decided.borrow_mut() = true;
             return Ok(());

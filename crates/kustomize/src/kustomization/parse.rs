@@ -34,20 +34,26 @@ impl Kustomization {
         let node = node.unwrap_or_else(Node::null);
         let decoder = Decoder { file, strict: true };
         let mut kustomization = read_kustomization(&decoder, &node)?;
-        kustomization.note_deprecated(&node);
         kustomization.fix();
         let empty = Self {
             api_version: kustomization.api_version.clone(),
             kind: kustomization.kind.clone(),
             ..Self::default()
         };
-        if kustomization == empty {
+        let says_something = node.as_mapping().is_some_and(|fields| {
+            fields
+                .iter()
+                .any(|(name, value)| value.text().is_none() && !matches!(name, "bases" | "imageTags"))
+        });
+        // Even an empty list or mapping says something to kustomize, an empty text does not.
+        if kustomization == empty && !says_something {
             return Err(
                 Error::new(ErrorKind::Kustomization, "the kustomization file says nothing")
                     .in_file(file)
                     .remedy("list resources, generators or components in it"),
             );
         }
+        kustomization.note_deprecated(&node);
         kustomization.check_kind(file)?;
         Ok(kustomization)
     }

@@ -1,16 +1,27 @@
 //! OpenAPI documents that a kustomization brings along.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 use sluice_goyaml::{Flavour, parse_json};
 
-use super::{Definition, Field, Schema, Shape, Strategy};
+use super::{Definition, Field, Place, Schema, Shape, Strategy};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Adds the definitions and scopes of an OpenAPI document; what it defines again replaces the old.
-pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str) -> Result<()> {
+/// Numbers of the built-in definitions by name. The file has them in order; the subcommand `schema-names` of
+/// the testbed's oracle prints it.
+static BUILT_IN_NAMES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+    include_str!("definition_names.txt")
+        .lines()
+        .enumerate()
+        .map(|(number, name)| (name, number))
+        .collect()
+});
+
+/// Adds the definitions and scopes of an OpenAPI document. Beside the built-in schema, its references may lead
+/// to built-in definitions; above it, what it defines again takes the place of these.
+pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str, place: Place) -> Result<()> {
     let document = parse_json(text, Flavour::Sigs, sluice_goyaml::Limits::default()).map_err(|error| {
         Error::from_yaml(&error)
             .in_file(file)
@@ -29,10 +40,13 @@ pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str) -> Result<()> {
             kinds: schema.kinds.as_ref().clone(),
             definitions,
             numbers: HashMap::new(),
+            successors: HashMap::new(),
+            place,
         };
         for name in definitions.keys() {
             builder.define(name);
         }
+        schema.successors = Arc::new(builder.successors);
         (schema.definitions, schema.kinds) = (Arc::new(builder.types), Arc::new(builder.kinds));
     }
     if let Some(paths) = root.get("paths").and_then(Value::as_object) {
@@ -76,6 +90,8 @@ struct Builder<'a> {
     kinds: HashMap<(String, String), usize>,
     definitions: &'a Map<String, Value>,
     numbers: HashMap<String, usize>,
+    successors: HashMap<usize, usize>,
+    place: Place,
 }
 
 impl Builder<'_> {
@@ -83,17 +99,29 @@ impl Builder<'_> {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
         }
-        let value = self.definitions.get(name)?;
+        let built_in = BUILT_IN_NAMES
+            .get(name)
+            .filter(|_| self.place != Place::Alone)
+            .copied();
+        let own = self.definitions.get(name);
+        let Some(value) = own.filter(|_| built_in.is_none() || self.place == Place::Above) else {
+            return built_in;
+        };
         let number = self.types.len();
         self.types.push(Definition::default());
         self.numbers.insert(name.to_owned(), number);
+        self.successors
+            .extend(built_in.map(|built_in| (built_in, number)));
         let definition = self.definition(value);
         self.types[number] = definition;
         let kinds = value
             .get("x-kubernetes-group-version-kind")
             .and_then(Value::as_array);
         for gvk in kinds.into_iter().flatten() {
-            self.kinds.insert(type_meta(gvk), number);
+            let number_of_kind = self.kinds.entry(type_meta(gvk)).or_insert(number);
+            if self.place == Place::Above {
+                *number_of_kind = number;
+            }
         }
         Some(number)
     }

@@ -65,14 +65,27 @@ struct Definition {
     values: Option<Field>,
 }
 
+/// Where a custom schema stands to the built-in one, which decides what holds if both define something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Alone,
+    Above,
+    Below,
+}
+
 /// The schema of one build: the built-in table, a custom one, or both.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    /// Whether anyone asked for more than the scope of a well-known kind; kustomize loads the built-in schema
-    /// only then, and a custom one from a base is put on top of what has been loaded.
+    /// Whether anyone asked for the type of a kind: kustomize loads the built-in schema then, and a custom one
+    /// that comes later is put on top.
     used: AtomicBool,
+    /// Whether anyone asked for the scope of a kind that is not well known: kustomize then loads the built-in
+    /// schema when it needs it, on top of a custom one.
+    awaited: AtomicBool,
     definitions: Arc<Vec<Definition>>,
     kinds: Arc<HashMap<(String, String), usize>>,
+    /// Built-in definitions that a custom schema defines again, and which take their place.
+    successors: Arc<HashMap<usize, usize>>,
     scopes: HashMap<(String, String), bool>,
     /// Scopes that hold even if the schema has been replaced.
     known_scopes: Arc<HashMap<(String, String), bool>>,
@@ -87,17 +100,14 @@ impl Schema {
 
     fn copy(&self) -> Self {
         Self {
-            used: AtomicBool::new(self.is_used()),
+            used: AtomicBool::new(self.used.load(Ordering::Relaxed)),
+            awaited: AtomicBool::new(self.awaited.load(Ordering::Relaxed)),
             definitions: Arc::clone(&self.definitions),
             kinds: Arc::clone(&self.kinds),
+            successors: Arc::clone(&self.successors),
             scopes: self.scopes.clone(),
             known_scopes: Arc::clone(&self.known_scopes),
         }
-    }
-
-    /// Whether the schema has been asked for something.
-    pub(crate) fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
     }
 
     fn parse_built_in() -> Self {
@@ -116,25 +126,34 @@ impl Schema {
         }
         Self {
             used: AtomicBool::new(false),
+            awaited: AtomicBool::new(false),
             definitions: Arc::new(lines.map(parse_definition).collect()),
             kinds: Arc::new(kinds),
+            successors: Arc::default(),
             scopes: HashMap::new(),
             known_scopes: Arc::new(known),
         }
     }
 
-    /// A custom schema, alone (`replace`) or on top of this one.
+    /// A custom schema: alone if nobody has asked this one for anything, otherwise together with it.
     ///
     /// # Errors
     /// A text that is no OpenAPI document.
-    pub(crate) fn with_custom(&self, text: &[u8], file: &str, replace: bool) -> Result<Self> {
+    pub(crate) fn with_custom(&self, text: &[u8], file: &str) -> Result<Self> {
         let mut schema = self.copy();
-        if replace {
+        let place = if self.used.load(Ordering::Relaxed) {
+            Place::Above
+        } else if self.awaited.load(Ordering::Relaxed) {
+            Place::Below
+        } else {
+            Place::Alone
+        };
+        if place == Place::Alone {
             schema.definitions = Arc::default();
             schema.kinds = Arc::default();
             schema.scopes.clear();
         }
-        custom::add(&mut schema, text, file)?;
+        custom::add(&mut schema, text, file, place)?;
         Ok(schema)
     }
 
@@ -149,7 +168,7 @@ impl Schema {
         if let Some(namespaced) = self.known_scopes.get(&key) {
             return !namespaced;
         }
-        self.used.store(true, Ordering::Relaxed);
+        self.awaited.store(true, Ordering::Relaxed);
         self.scopes.get(&key) == Some(&false)
     }
 
@@ -189,6 +208,7 @@ impl<'a> TypeRef<'a> {
     pub(crate) fn field(&self, name: &str) -> Option<Self> {
         match &self.shape {
             Shape::Object(number) => {
+                let number = self.schema.successors.get(number).unwrap_or(number);
                 let definition = self.schema.definitions.get(*number)?;
                 let field = definition.fields.get(name).or(definition.values.as_ref())?;
                 Some(Self::of(self.schema, field))
