@@ -2,9 +2,12 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::error::LimitError;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use crate::error::{Failure, LimitError};
 use crate::value::{Map, WeakMap};
 
 /// How many steps go by between two looks at the clock.
@@ -50,6 +53,8 @@ pub struct Run {
     depth: usize,
     state: Option<Box<dyn Any>>,
     changed: HashMap<usize, WeakMap>,
+    time: Option<Duration>,
+    random: Option<StdRng>,
 }
 
 impl Default for Run {
@@ -69,6 +74,8 @@ impl Run {
             depth: 0,
             state: None,
             changed: HashMap::new(),
+            time: None,
+            random: None,
         }
     }
 
@@ -77,6 +84,41 @@ impl Run {
     pub fn with_state<T: Any>(mut self, state: T) -> Self {
         self.state = Some(Box::new(state));
         self
+    }
+
+    /// Makes all functions see the same time, so long after 1970.
+    #[must_use]
+    pub fn with_time(mut self, time: Duration) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// Makes the random functions give the same in every run with this seed; not for anything that must be
+    /// kept secret.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.random = Some(StdRng::seed_from_u64(seed));
+        self
+    }
+
+    /// The time since 1970.
+    pub fn now(&self) -> Duration {
+        self.time.unwrap_or_else(|| {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            now.unwrap_or_default()
+        })
+    }
+
+    /// The source of random numbers: the system's, unless there is a seed.
+    ///
+    /// # Errors
+    /// If the system has none.
+    pub fn random(&mut self) -> Result<&mut StdRng, Failure> {
+        if self.random.is_none() {
+            let random = StdRng::try_from_os_rng();
+            self.random = Some(random.map_err(|error| Failure::new(error.to_string()))?);
+        }
+        self.random.as_mut().ok_or_else(|| "no random numbers".into())
     }
 
     /// The engine's state, if it is of this type.

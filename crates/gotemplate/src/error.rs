@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::text::Text;
+
 /// A template that cannot be read. Its text is Go's: `template: NAME:LINE: ...`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("template: {name}:{line}: {message}")]
@@ -187,10 +189,10 @@ pub enum Error {
     #[error(transparent)]
     Execute(#[from] Box<ExecuteError>),
     /// There is no template of the name.
-    #[error("template: no template {template} associated with template {set}", template = crate::quote::quoted(template.as_bytes()), set = crate::quote::quoted(set.as_bytes()))]
+    #[error("template: no template {template} associated with template {set}", template = crate::quote::quoted(template), set = crate::quote::quoted(set.as_bytes()))]
     NotFound {
         /// The name that was asked for.
-        template: String,
+        template: Text,
         /// The name of the set.
         set: String,
     },

@@ -264,7 +264,7 @@ impl Scope<'_> {
     ///
     /// # Errors
     /// If there is no such template, if it fails, or if a limit is reached.
-    pub fn execute(&mut self, name: &str, data: &Value) -> Result<Text, Error> {
+    pub fn execute(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Text, Error> {
         self.set.execute_to_text(self.run, name, data)
     }
 
@@ -273,7 +273,12 @@ impl Scope<'_> {
     ///
     /// # Errors
     /// If there is no such template, if it fails, or if a limit is reached.
-    pub fn execute_in(&mut self, set: &TemplateSet, name: &str, data: &Value) -> Result<Text, Error> {
+    pub fn execute_in(
+        &mut self,
+        set: &TemplateSet,
+        name: impl AsRef<[u8]>,
+        data: &Value,
+    ) -> Result<Text, Error> {
         set.execute_to_text(self.run, name, data)
     }
 }

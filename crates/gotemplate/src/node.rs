@@ -20,7 +20,7 @@ pub(crate) struct Source {
 /// One template: its name and its nodes. The root is a list.
 #[derive(Debug)]
 pub struct Tree {
-    pub(crate) name: String,
+    pub(crate) name: Text,
     pub(crate) source: Arc<Source>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) root: NodeId,
@@ -98,7 +98,7 @@ pub(crate) struct Number {
 
 impl Tree {
     /// The template's name.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &Text {
         &self.name
     }
 

@@ -45,7 +45,7 @@ pub enum MissingKey {
 pub struct TemplateSet {
     name: String,
     /// Later layers hide earlier ones. A layer that a clone shares is never changed.
-    layers: Vec<Arc<BTreeMap<String, Arc<Tree>>>>,
+    layers: Vec<Arc<BTreeMap<Text, Arc<Tree>>>>,
     functions: Arc<FunctionMap>,
     missing_key: MissingKey,
     left: String,
@@ -113,7 +113,7 @@ impl TemplateSet {
         Ok(())
     }
 
-    fn add_tree(&mut self, name: String, tree: Arc<Tree>) {
+    fn add_tree(&mut self, name: Text, tree: Arc<Tree>) {
         if tree.is_empty() && self.tree(&name).is_some() {
             return;
         }
@@ -130,13 +130,13 @@ impl TemplateSet {
     }
 
     /// Whether there is a template of this name.
-    pub fn contains(&self, name: &str) -> bool {
-        self.tree(name).is_some()
+    pub fn contains(&self, name: impl AsRef<[u8]>) -> bool {
+        self.tree(name.as_ref()).is_some()
     }
 
     /// The names of all templates, sorted.
-    pub fn names(&self) -> Vec<String> {
-        let all: BTreeMap<&String, ()> = self
+    pub fn names(&self) -> Vec<Text> {
+        let all: BTreeMap<&Text, ()> = self
             .layers
             .iter()
             .flat_map(|layer| layer.keys().map(|name| (name, ())))
@@ -144,7 +144,7 @@ impl TemplateSet {
         all.into_keys().cloned().collect()
     }
 
-    pub(crate) fn tree(&self, name: &str) -> Option<&Tree> {
+    pub(crate) fn tree(&self, name: &[u8]) -> Option<&Tree> {
         self.layers
             .iter()
             .rev()
@@ -163,10 +163,17 @@ impl TemplateSet {
     /// # Errors
     /// If there is no such template, if it fails, if a limit of the run is reached, or if the writer fails.
     /// Parts of the output may have been written by then.
-    pub fn execute(&self, run: &mut Run, name: &str, data: &Value, out: &mut dyn Write) -> Result<(), Error> {
+    pub fn execute(
+        &self,
+        run: &mut Run,
+        name: impl AsRef<[u8]>,
+        data: &Value,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let name = name.as_ref();
         let Some(tree) = self.tree(name) else {
             return Err(Error::NotFound {
-                template: name.to_owned(),
+                template: name.into(),
                 set: self.name.clone(),
             });
         };
@@ -177,7 +184,12 @@ impl TemplateSet {
     ///
     /// # Errors
     /// As [`Self::execute`].
-    pub fn execute_to_text(&self, run: &mut Run, name: &str, data: &Value) -> Result<Text, Error> {
+    pub fn execute_to_text(
+        &self,
+        run: &mut Run,
+        name: impl AsRef<[u8]>,
+        data: &Value,
+    ) -> Result<Text, Error> {
         let mut out = Vec::new();
         self.execute(run, name, data, &mut out)?;
         Ok(out.into())

@@ -83,7 +83,9 @@ fn random_arguments_give_what_the_real_functions_give() {
         .map(|name| name.to_text().into_owned())
         // The order of chance, and functions whose random arguments mean too much work or other texts.
         .filter(|name| !["keys", "values", "untilStep", "seq"].contains(&name.as_str()))
-        .filter(|name| !name.contains("egex"))
+        .filter(|name| !name.contains("egex") && !name.contains("rand"))
+        .filter(|name| !["now", "shuffle", "uuidv4", "ago"].contains(&name.as_str()))
+        .filter(|name| !name.contains("ate") || name.contains("odify") || name.contains("oDate"))
         .collect();
     let argument = select(vec![
         "0",
@@ -138,6 +140,9 @@ fn random_arguments_give_what_the_real_functions_give() {
         "(until 3)",
         "(splitList \",\" \"a,b\")",
         "(int64 5)",
+        "(toDate \"2006\" \"2024\")",
+        "\"1h\"",
+        "\"2006-01-02\"",
     ]);
     let strategy = (select(names), prop::collection::vec(argument, 0..4))
         .prop_map(|(name, arguments)| format!("{{{{ {name} {} }}}}", arguments.join(" ")));

@@ -80,10 +80,10 @@ impl<'run> Execution<'run> {
         let (location, context) = self.tree.error_context(self.node);
         let name = &self.tree.name;
         Error::Execute(Box::new(ExecuteError {
-            template: name.clone(),
+            template: name.to_text().into_owned(),
             message: format!(
                 "template: {location}: executing {} at <{}>: {message}",
-                quoted(name.as_bytes()),
+                quoted(name),
                 lossy(&context)
             ),
             failure,

@@ -235,7 +235,7 @@ impl<'run> Execution<'run> {
         pipe: Option<NodeId>,
     ) -> Result<()> {
         self.node = node;
-        let Some(tree) = self.set.tree(&name.to_text()) else {
+        let Some(tree) = self.set.tree(name) else {
             let name = crate::quote::quoted(name);
             return self.fail(format!("template {name} not defined"));
         };

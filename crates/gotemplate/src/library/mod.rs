@@ -4,6 +4,7 @@
 
 mod case;
 mod convert;
+mod dates;
 mod dictionaries;
 mod encoding;
 mod hashes;
@@ -12,6 +13,7 @@ mod lists;
 mod logic;
 mod math;
 mod paths;
+mod random;
 mod regular_expressions;
 mod strings;
 mod urls;
@@ -51,6 +53,8 @@ pub fn functions() -> FunctionMap {
     urls::register(&mut registry);
     versions::register(&mut registry);
     regular_expressions::register(&mut registry);
+    dates::register(&mut registry);
+    random::register(&mut registry);
     registry.0
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use sluice_semver::{Constraints, Rules, Version};
+use sluice_semver::{ConstraintError, Constraints, Rules, Version};
 
 use super::{Outcome, Registry, TEXT};
 use crate::error::Failure;
@@ -23,12 +23,40 @@ pub(super) fn register(registry: &mut Registry) {
         &[TEXT, TEXT],
         Type::Bool,
         |_, arguments| -> Outcome {
-            let constraints = Constraints::parse(&arguments.text(0).to_text(), Rules::Helm)
-                .map_err(|error| Failure::new(error.to_string()))?;
+            let constraints = parse_constraints(&arguments.text(0))?;
             let version = parse(&arguments.text(1))?;
             Ok(Value::Bool(constraints.matches(&version)))
         },
     );
+}
+
+fn parse_constraints(text: &Text) -> Result<Constraints, Failure> {
+    Constraints::parse(&text.to_text(), Rules::Helm).map_err(|error| {
+        Failure::new(match error {
+            // Quoted there as Rust quotes.
+            ConstraintError::Improper(quoted) => format!("improper constraint: {}", go_quoting(&quoted)),
+            other => other.to_string(),
+        })
+    })
+}
+
+/// Turns the escapes that Rust writes for unprintable characters into Go's.
+fn go_quoting(quoted: &str) -> String {
+    let mut out = String::with_capacity(quoted.len());
+    let mut rest = quoted;
+    while let Some(at) = rest.find("\\u{") {
+        out.push_str(&rest[..at]);
+        let Some((digits, after)) = rest[at + 3..].split_once('}') else {
+            break;
+        };
+        let code = u32::from_str_radix(digits, 16).unwrap_or(0);
+        let character = char::from_u32(code).unwrap_or('\u{FFFD}');
+        let escaped = crate::quote::quoted(character.encode_utf8(&mut [0; 4]).as_bytes());
+        out.push_str(escaped.trim_matches('"'));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 fn parse(text: &Text) -> Result<Version, Failure> {

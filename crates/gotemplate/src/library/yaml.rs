@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut Registry) {
     for (name, must) in [("toYaml", false), ("mustToYaml", true)] {
         registry.fixed(name, &[ANY], TEXT, move |scope, arguments| {
             let outcome = to_json(scope, &arguments.value(0))
-                .and_then(|json| write_sigs(&json).map_err(|error| Failure::new(error.to_string())));
+                .and_then(|json| write_sigs(&json).map_err(|error| Failure::new(error.go_message())));
             match outcome {
                 Ok(text) => Ok(Value::from(without_last_newline(&text))),
                 Err(failure) if must || failure.limit().is_some() => Err(failure),

@@ -2,7 +2,7 @@ use super::{Frame, MAX_NESTING, Parser, Result, STACK};
 use crate::lexer::{Item, Keyword, Kind};
 use crate::node::{Branch, Form, NodeId};
 use crate::quote::quoted;
-use crate::text::{Text, lossy};
+use crate::text::Text;
 
 impl Parser<'_> {
     /// What stands between delimiters; the left one is past.
@@ -111,7 +111,7 @@ impl Parser<'_> {
             return self.fail(format!("actions nest deeper than {MAX_NESTING}"));
         }
         self.nesting += 1;
-        let inner = Frame::new(lossy(&name).into_owned());
+        let inner = Frame::new(name.clone());
         let outer = std::mem::replace(&mut self.frame, inner);
         let (free, size) = STACK;
         let (root, end) = stacker::maybe_grow(free, size, || self.item_list())?;

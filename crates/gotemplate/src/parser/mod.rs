@@ -11,7 +11,7 @@ use crate::error::ParseError;
 use crate::lexer::{Item, Keyword, Kind, Lexer, LoopWords};
 use crate::node::{Form, Node, NodeId, Source, Tree};
 use crate::quote::{INVALID_SYNTAX, quoted, unquote};
-use crate::text::{Text, lossy};
+use crate::text::Text;
 
 /// How deep parentheses may nest; Go's own limit.
 const MAX_PARENTHESES: usize = 10_000;
@@ -32,7 +32,7 @@ pub(crate) fn parse(
     text: &[u8],
     delimiters: (&str, &str),
     is_function: &dyn Fn(&[u8]) -> bool,
-) -> Result<BTreeMap<String, Arc<Tree>>> {
+) -> Result<BTreeMap<Text, Arc<Tree>>> {
     let source = Arc::new(Source {
         name: name.to_owned(),
         text: Arc::from(text),
@@ -48,7 +48,7 @@ pub(crate) fn parse(
         is_function,
         trees: BTreeMap::new(),
         nesting: 0,
-        frame: Frame::new(name.to_owned()),
+        frame: Frame::new(name.into()),
     };
     parser.parse_all()?;
     Ok(parser.trees)
@@ -56,7 +56,7 @@ pub(crate) fn parse(
 
 /// What belongs to the tree under construction. Go looks ahead per tree, which shows in the lines of errors.
 struct Frame<'text> {
-    name: String,
+    name: Text,
     nodes: Vec<Node>,
     tokens: [Item<'text>; 3],
     peeked: usize,
@@ -67,7 +67,7 @@ struct Frame<'text> {
 }
 
 impl Frame<'_> {
-    fn new(name: String) -> Self {
+    fn new(name: Text) -> Self {
         let empty = || Item {
             kind: Kind::Error,
             position: 0,
@@ -92,7 +92,7 @@ struct Parser<'text> {
     source: Arc<Source>,
     lexer: Lexer<'text>,
     is_function: &'text dyn Fn(&[u8]) -> bool,
-    trees: BTreeMap<String, Arc<Tree>>,
+    trees: BTreeMap<Text, Arc<Tree>>,
     nesting: usize,
     frame: Frame<'text>,
 }
@@ -213,7 +213,7 @@ impl<'text> Parser<'text> {
         match self.trees.get(&tree.name) {
             Some(old) if !old.is_empty() => {
                 if !tree.is_empty() {
-                    let name = quoted(tree.name.as_bytes());
+                    let name = quoted(&tree.name);
                     return self.fail(format!("template: multiple definition of template {name}"));
                 }
             }
@@ -257,7 +257,7 @@ impl<'text> Parser<'text> {
             return self.unexpected(&item, CONTEXT);
         }
         let name = self.unquoted(&item)?;
-        self.frame.name = lossy(&name).into_owned();
+        self.frame.name = name;
         self.expect(Kind::RightDelimiter, CONTEXT)?;
         let (root, end) = self.item_list()?;
         if matches!(self.form(end), Form::Else) {

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -46,6 +47,11 @@ pub trait Object {
     /// if they lead to the same place, which needs no answer here.
     fn equals(&self, other: &dyn Object) -> Option<bool> {
         let _ = other;
+        None
+    }
+
+    /// The object itself, for functions that want their own kind of object back.
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 

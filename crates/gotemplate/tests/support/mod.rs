@@ -140,7 +140,7 @@ pub(crate) fn functions() -> FunctionMap {
     let signature = Signature::fixed(&[Type::String, Type::Any], Type::String);
     map.register("include", signature.clone(), |scope, arguments| {
         let name = arguments.text(0);
-        nested(scope, |scope| scope.execute(&name.to_text(), &arguments.value(1)))
+        nested(scope, |scope| scope.execute(&name, &arguments.value(1)))
     });
     map.register("tpl", signature, |scope, arguments| tpl(scope, &arguments));
     map
