@@ -11,6 +11,7 @@ use crate::command;
 #[command(
     name = "sluice",
     version,
+    args_override_self = true,
     disable_help_subcommand = true,
     infer_long_args = false
 )]
@@ -18,7 +19,7 @@ pub(crate) struct Arguments {
     /// The cluster and the bounds of the command.
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Say more
+    /// Print generated objects
     #[arg(long, global = true)]
     pub(crate) verbose: bool,
     /// What to do.

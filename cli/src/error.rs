@@ -44,13 +44,15 @@ impl std::error::Error for CommandError {}
 impl From<kube::Error> for CommandError {
     fn from(error: kube::Error) -> Self {
         match error {
+            kube::Error::Api(status) if is_unknown_kind(&status) => {
+                Self::new("the cluster does not know this kind of object")
+                    .with_hint("install the custom resources with: sluice install")
+            }
             kube::Error::Api(status) => match status.code {
+                401 => Self::new(format!("the API server does not know you: {}", status.message))
+                    .with_hint("check the user of the kubeconfig, --user and --token"),
                 403 => Self::new(format!("the API server refused: {}", status.message))
                     .with_hint("ask for the right to do this, or act as somebody else with --as"),
-                404 if status.message.contains("could not find the requested resource") => {
-                    Self::new("the cluster does not know this kind of object")
-                        .with_hint("install the custom resources with: sluice install")
-                }
                 _ => Self::new(status.message.clone()),
             },
             kube::Error::HyperError(_) | kube::Error::Service(_) => {
@@ -60,6 +62,12 @@ impl From<kube::Error> for CommandError {
             other => Self::new(describe(&other)),
         }
     }
+}
+
+/// Whether a 404 says that the API server serves no such kind, instead of that there is no such object.
+pub(crate) fn is_unknown_kind(status: &kube::core::Status) -> bool {
+    let names_object = |details: &kube::core::response::StatusDetails| !details.name.is_empty();
+    status.code == 404 && !status.details.as_ref().is_some_and(names_object)
 }
 
 /// The error and what caused it, in one line.

@@ -16,7 +16,10 @@ mod output;
 async fn main() -> ExitCode {
     // An error means that a provider stands already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let arguments = arguments::Arguments::parse();
+    let arguments = match arguments::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return told(&error),
+    };
     let console = output::Console::new();
     match command::run(arguments, &console).await {
         Ok(code) => code,
@@ -24,5 +27,17 @@ async fn main() -> ExitCode {
             console.failure(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints help to standard output and a wrong use to standard error. Every failure exits with 1, as `flux` does;
+/// what parses arguments would exit with 2, which commands keep for their own meaning.
+fn told(error: &clap::Error) -> ExitCode {
+    // Nobody is left to hear that the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sluice_apply::{Applier, ApplyOptions, Discovery, ManagerPattern, Object, Operation, normalise_all};
 
 use crate::cluster::Cluster;
+use crate::command::wait::{judge_deployment, wait_for};
 use crate::error::{CommandError, Result};
 use crate::kind::Kind;
 use crate::output::Console;
@@ -49,15 +50,7 @@ pub(crate) async fn wait_for_deployments(
 ) -> Result<()> {
     for object in objects.iter().filter(|object| object["kind"] == "Deployment") {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        crate::command::wait::wait_for(cluster, &Kind::DEPLOYMENT, name, console, |live| {
-            let assessment = sluice_health::assess(live, jiff::Timestamp::now());
-            match assessment.status {
-                sluice_health::Status::Current => crate::command::wait::Verdict::Done,
-                sluice_health::Status::Failed => crate::command::wait::Verdict::Failed(assessment.message),
-                _ => crate::command::wait::Verdict::Wait(assessment.message),
-            }
-        })
-        .await?;
+        wait_for(cluster, &Kind::DEPLOYMENT, name, console, judge_deployment).await?;
         console.success(&format!("{name}: deployment ready"));
     }
     Ok(())

@@ -5,6 +5,7 @@ pub(crate) mod bootstrap;
 pub(crate) mod check;
 pub(crate) mod get;
 pub(crate) mod install;
+pub(crate) mod installation;
 pub(crate) mod kustomize;
 pub(crate) mod reconcile;
 pub(crate) mod suspend;
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use crate::arguments::{Arguments, Command};
-use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::cluster::{Cluster, ClusterArguments};
+use crate::error::{CommandError, Result};
 use crate::output::Console;
 
 /// Runs what the arguments ask for.
@@ -31,16 +32,42 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
         Command::Bootstrap(bootstrap) => bootstrap.run(&arguments.cluster, console).await?,
         Command::Check(check) => return check.run(&connect().await?, console).await,
         Command::Completion { shell } => complete(*shell, console),
-        Command::Get(get) => get.run(&connect().await?, console).await?,
-        Command::Install(install) => install.run(&arguments.cluster, console).await?,
+        Command::Get(get) if get.watches() => get.run(&connect().await?, console).await?,
+        Command::Get(get) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, get.run(&cluster, console)).await?;
+        }
+        Command::Install(install) => {
+            install
+                .run(&arguments.cluster, arguments.verbose, console)
+                .await?;
+        }
         Command::Kustomize(kustomize) => kustomize.run(console)?,
         Command::Reconcile(reconcile) => reconcile.run(&connect().await?, console).await?,
         Command::Resume(resume) => resume.run(&connect().await?, console).await?,
-        Command::Suspend(suspend) => suspend.run(&connect().await?, console).await?,
+        Command::Suspend(suspend) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, suspend.run(&cluster, console)).await?;
+        }
         Command::Uninstall(uninstall) => uninstall.run(&connect().await?, console).await?,
-        Command::Version(version) => version.run(&arguments.cluster, console).await?,
+        Command::Version(version) => {
+            bounded(&arguments.cluster, version.run(&arguments.cluster, console)).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends what waits for nothing but answers of the API server.
+async fn bounded(arguments: &ClusterArguments, command: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::time::timeout(arguments.timeout, command)
+        .await
+        .unwrap_or_else(|_| {
+            Err(CommandError::new(format!(
+                "no answer from the API server in {:?}",
+                arguments.timeout
+            ))
+            .with_hint("check --context and the network, or wait longer with --timeout"))
+        })
 }
 
 fn complete(shell: clap_complete::Shell, console: &Console) {

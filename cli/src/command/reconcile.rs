@@ -4,16 +4,13 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
+use sluice_api::annotations;
 
 use crate::cluster::Cluster;
-use crate::command::wait::{Verdict, judge_ready, wait_for};
+use crate::command::wait::{Verdict, judge_settled, wait_quietly};
 use crate::error::{CommandError, Result};
-use crate::kind::{Kind, readiness};
+use crate::kind::{Actions, Kind, readiness};
 use crate::output::Console;
-
-const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
-const FORCE_AT: &str = "reconcile.fluxcd.io/forceAt";
-const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 
 /// Arguments of `sluice reconcile`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +19,7 @@ const RESET_AT: &str = "reconcile.fluxcd.io/resetAt";
 )]
 pub(crate) struct Reconcile {
     /// The kind and the name, for example: kustomization apps, source git flux-system
-    #[arg(required = true, num_args = 2..=3, value_name = "KIND NAME")]
+    #[arg(required = true, value_name = "KIND NAME")]
     words: Vec<String>,
     /// Reconcile the source first (Kustomizations and HelmReleases)
     #[arg(long)]
@@ -41,81 +38,108 @@ impl Reconcile {
     /// # Errors
     /// Unknown object, suspended object, a reconcile that fails, the deadline.
     pub(crate) async fn run(&self, cluster: &Cluster, console: &Console) -> Result<()> {
-        let (kind, name) = named(&self.words)?;
+        let (kind, name) = self.named()?;
+        let object = fetch(cluster, kind, name).await?;
+        refuse_suspended(cluster, kind, name, &object)?;
         if self.with_source {
-            let object = fetch(cluster, kind, name).await?;
-            let (source, cluster) = source_of(&object, kind, cluster)?;
-            reconcile_one(&cluster, source.0, &source.1, &[], console).await?;
+            let ((source, source_name), place) = source_of(&object, kind, cluster)?;
+            let object = fetch(&place, source, &source_name).await?;
+            reconcile_one(&place, source, &source_name, &object, &[], console).await?;
         }
         let mut extra = Vec::new();
         if self.force {
-            extra.push(FORCE_AT);
+            extra.push(annotations::RECONCILE_FORCE_AT);
         }
         if self.reset {
-            extra.push(RESET_AT);
+            extra.push(annotations::RECONCILE_RESET_AT);
         }
-        reconcile_one(cluster, kind, name, &extra, console).await
+        reconcile_one(cluster, kind, name, &object, &extra, console).await
+    }
+
+    /// Finds the kind and the name, and refuses flags that the kind has no use for.
+    fn named(&self) -> Result<(&'static Kind, &str)> {
+        let (kind, name) = named(&self.words)?;
+        if (self.force || self.reset) && kind.kind != "HelmRelease" {
+            return Err(CommandError::new("--force and --reset are for HelmReleases only")
+                .with_hint(format!("leave them out for a {}", kind.kind)));
+        }
+        Ok((kind, name))
     }
 }
 
 /// Splits `KIND… NAME` and finds the kind, which must be one that a controller reconciles.
-///
-/// # Errors
-/// Unknown or static kinds.
-pub(crate) fn named(words: &[String]) -> Result<(&'static Kind, &str)> {
-    let (name, kind) = words
-        .split_last()
-        .ok_or_else(|| CommandError::new("a kind and a name are needed"))?;
-    let kinds = Kind::find(kind)?;
-    match kinds.as_slice() {
-        [kind] if kind.reconciled => Ok((kind, name)),
-        [kind] => Err(CommandError::new(format!(
+fn named(words: &[String]) -> Result<(&'static Kind, &str)> {
+    let (kinds, names) = Kind::split(words)?;
+    let [kind] = kinds.as_slice() else {
+        return Err(CommandError::new("exactly one kind is needed here")
+            .with_hint("for example: sluice reconcile source git flux-system"));
+    };
+    if kind.actions != Actions::Reconcile {
+        return Err(CommandError::new(format!(
             "{} is not reconciled: it takes effect at once",
             kind.kind
-        ))),
-        _ => Err(CommandError::new("exactly one kind is needed here")),
+        )));
+    }
+    match names {
+        [name] => Ok((kind, name)),
+        [] => Err(CommandError::new(format!("{} name is required", kind.kind))
+            .with_hint(format!("list them with: sluice get {} -A", kind.command_words()))),
+        _ => Err(CommandError::new("one object at a time can be reconciled")),
     }
 }
 
 /// Reads one object.
-///
-/// # Errors
-/// It does not exist, or the cluster refuses.
-pub(crate) async fn fetch(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Value> {
+async fn fetch(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Value> {
     let object = cluster
         .objects(kind)
         .get_opt(name)
         .await?
-        .ok_or_else(|| missing(cluster, kind, name))?;
-    serde_json::to_value(object).map_err(|error| CommandError::new(error.to_string()))
+        .ok_or_else(|| not_found(kind, name, &cluster.namespace))?;
+    Ok(kind.value(object))
 }
 
-fn missing(cluster: &Cluster, kind: &Kind, name: &str) -> CommandError {
+/// There is no such object, and how to find the right one.
+pub(crate) fn not_found(kind: &Kind, name: &str, namespace: &str) -> CommandError {
     CommandError::new(format!(
-        "no {} '{name}' in namespace {}",
-        kind.kind, cluster.namespace
+        "{} object '{name}' not found in \"{namespace}\" namespace",
+        kind.kind
     ))
-    .with_hint(format!("list them with: sluice get {} -A", kind.plural))
+    .with_hint(format!("list them with: sluice get {} -A", kind.command_words()))
+}
+
+fn refuse_suspended(cluster: &Cluster, kind: &Kind, name: &str, object: &Value) -> Result<()> {
+    if object["spec"]["suspend"] != true {
+        return Ok(());
+    }
+    Err(
+        CommandError::new(format!("{} {name} is suspended", kind.kind)).with_hint(format!(
+            "resume it with: sluice -n {} resume {} {name}",
+            cluster.namespace,
+            kind.command_words()
+        )),
+    )
 }
 
 fn source_of(object: &Value, kind: &Kind, cluster: &Cluster) -> Result<((&'static Kind, String), Cluster)> {
+    let spec = &object["spec"];
     let reference = match kind.kind {
-        "Kustomization" => &object["spec"]["sourceRef"],
-        "HelmRelease" if object["spec"]["chartRef"].is_object() => &object["spec"]["chartRef"],
-        "HelmRelease" => &object["spec"]["chart"]["spec"]["sourceRef"],
+        "Kustomization" => &spec["sourceRef"],
+        "HelmRelease" if spec["chartRef"].is_object() => &spec["chartRef"],
+        "HelmRelease" => &spec["chart"]["spec"]["sourceRef"],
         _ => {
-            return Err(CommandError::new(format!(
-                "{} has no source; leave --with-source out",
-                kind.kind
-            )));
+            return Err(CommandError::new(format!("a {} has no source", kind.kind))
+                .with_hint("leave --with-source out"));
         }
     };
     let text = |key: &str| reference[key].as_str().unwrap_or_default();
-    let source = Kind::by_name(text("kind"))
-        .ok_or_else(|| CommandError::new(format!("the source kind '{}' is unknown", text("kind"))))?;
+    let source = Kind::by_name(text("kind")).filter(|source| source.actions == Actions::Reconcile);
+    let source = source.ok_or_else(|| {
+        CommandError::new(format!("cannot reconcile source of kind {}", text("kind")))
+            .with_hint("leave --with-source out")
+    })?;
     let mut place = cluster.clone();
     if !text("namespace").is_empty() {
-        place.namespace = text("namespace").to_owned();
+        text("namespace").clone_into(&mut place.namespace);
     }
     Ok(((source, text("name").to_owned()), place))
 }
@@ -124,17 +148,18 @@ async fn reconcile_one(
     cluster: &Cluster,
     kind: &'static Kind,
     name: &str,
+    before: &Value,
     extra: &[&str],
     console: &Console,
 ) -> Result<()> {
-    let before = fetch(cluster, kind, name).await?;
-    if before["spec"]["suspend"] == true {
-        return Err(CommandError::new(format!("{} {name} is suspended", kind.kind))
-            .with_hint("resume it first: sluice resume"));
+    if kind.is_static(before) {
+        console.success("reconciliation not supported by the object");
+        return Ok(());
     }
+    refuse_suspended(cluster, kind, name, before)?;
     let token = jiff::Timestamp::now().to_string();
     let mut annotations = serde_json::Map::new();
-    for key in extra.iter().chain(&[REQUESTED_AT]) {
+    for key in extra.iter().chain(&[annotations::RECONCILE_REQUESTED_AT]) {
         annotations.insert((*key).to_owned(), json!(token));
     }
     console.action(&format!(
@@ -147,30 +172,30 @@ async fn reconcile_one(
         .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
         .await?;
     console.success(&format!("{} annotated", kind.kind));
-    let object = wait_for(cluster, kind, name, console, |object| {
-        judge_handled(object, &token)
+    let progress = console.progress(&format!("waiting for {} reconciliation", kind.kind));
+    let object = wait_quietly(cluster, kind, name, &progress, |object| {
+        judge_handled(kind, object, &token)
     })
     .await?;
-    let (ready, message) = readiness(&object);
-    if ready != "True" {
-        return Err(CommandError::new(message));
-    }
-    let verb = if kind.kind == "Kustomization" || kind.kind == "HelmRelease" {
-        "applied"
-    } else {
-        "fetched"
-    };
-    console.success(&format!("{verb} revision {}", kind.revision(&object)));
+    drop(progress);
+    console.success(&kind.achievement(&object));
     Ok(())
 }
 
 /// The controller has handled the request when its token is in the status; only then readiness counts.
-fn judge_handled(object: &Value, token: &str) -> Verdict {
-    if object["status"]["lastHandledReconcileAt"] == token {
-        return judge_ready(object);
+fn judge_handled(kind: &Kind, object: &Value, token: &str) -> Verdict {
+    if object["status"]["lastHandledReconcileAt"] != token {
+        return Verdict::Wait(format!(
+            "the controller has not answered yet; last: {}",
+            readiness(object).1
+        ));
     }
-    let (_, message) = readiness(object);
-    Verdict::Wait(message)
+    match judge_settled(object) {
+        Verdict::Failed(message) => {
+            Verdict::Failed(format!("{} reconciliation failed: {message}", kind.kind))
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -193,15 +218,27 @@ mod tests {
                 .contains("not reconciled")
         );
         assert!(named(&words("source all x")).is_err());
+        let missing = words("source git");
+        assert_eq!(
+            named(&missing).unwrap_err().to_string(),
+            "GitRepository name is required"
+        );
+        assert!(named(&words("ks a b")).is_err());
     }
 
     #[test]
     fn a_result_counts_only_after_the_token_was_handled() {
+        let kind = Kind::by_name("Kustomization").unwrap();
         let mut object = json!({"metadata": {"generation": 1}, "status": {"observedGeneration": 1,
             "lastHandledReconcileAt": "old", "conditions": [{"type": "Ready", "status": "True", "message": "m"}]}});
-        assert_eq!(judge_handled(&object, "new"), Verdict::Wait("m".into()));
+        assert!(matches!(judge_handled(kind, &object, "new"), Verdict::Wait(_)));
         object["status"]["lastHandledReconcileAt"] = json!("new");
-        assert_eq!(judge_handled(&object, "new"), Verdict::Done);
+        assert_eq!(judge_handled(kind, &object, "new"), Verdict::Done);
+        object["status"]["conditions"][0]["status"] = json!("False");
+        assert_eq!(
+            judge_handled(kind, &object, "new"),
+            Verdict::Failed("Kustomization reconciliation failed: m".into())
+        );
     }
 
     #[test]

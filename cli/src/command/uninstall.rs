@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::command::check::PART_OF;
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, Result, is_unknown_kind};
 use crate::kind::KINDS;
 use crate::output::Console;
 
@@ -65,12 +65,12 @@ impl Uninstall {
         for kind in NAMESPACED {
             self.delete_all(cluster, kind, true, console).await?;
         }
-        console.action("removing finalizers in all namespaces");
+        console.action("deleting toolkit.fluxcd.io finalizers in all namespaces");
         self.release_objects(cluster, console).await?;
         for kind in CLUSTER_WIDE {
             self.delete_all(cluster, kind, false, console).await?;
         }
-        console.action("deleting custom resource definitions");
+        console.action("deleting toolkit.fluxcd.io custom resource definitions");
         self.delete_all(cluster, DEFINITIONS, false, console).await?;
         if !self.keep_namespace {
             self.delete_namespace(cluster, console).await?;
@@ -125,7 +125,12 @@ impl Uninstall {
             if !self.dry_run {
                 ignore_missing(api.delete(&name, &DeleteParams::background()).await.map(drop))?;
             }
-            console.success(&format!("{kind}/{name} deleted{}", self.suffix()));
+            let place = if namespaced {
+                format!("{}/", cluster.namespace)
+            } else {
+                String::new()
+            };
+            console.success(&format!("{kind}/{place}{name} deleted{}", self.suffix()));
         }
         Ok(())
     }
@@ -135,7 +140,7 @@ impl Uninstall {
             let everywhere = cluster.objects_everywhere(kind);
             let list = match everywhere.list(&ListParams::default()).await {
                 Ok(list) => list,
-                Err(kube::Error::Api(status)) if status.code == 404 => continue,
+                Err(kube::Error::Api(status)) if is_unknown_kind(&status) => continue,
                 Err(error) => return Err(error.into()),
             };
             for object in list

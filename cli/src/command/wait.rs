@@ -5,11 +5,12 @@ use kube::core::DynamicObject;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
 use serde_json::Value;
+use sluice_api::reasons;
 
 use crate::cluster::Cluster;
 use crate::error::{CommandError, Result};
 use crate::kind::{Kind, condition, readiness};
-use crate::output::Console;
+use crate::output::{Console, Progress};
 
 /// What a look at an object tells a waiting command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,21 +34,30 @@ pub(crate) async fn wait_for(
     console: &Console,
     judge: impl Fn(&Value) -> Verdict,
 ) -> Result<Value> {
-    let objects: Api<DynamicObject> = cluster.objects(kind);
     let progress = console.progress(&format!("waiting for {} {name}", kind.kind));
+    wait_quietly(cluster, kind, name, &progress, judge).await
+}
+
+/// As [`wait_for`], under a line of progress that is there already.
+///
+/// # Errors
+/// As [`wait_for`].
+pub(crate) async fn wait_quietly(
+    cluster: &Cluster,
+    kind: &Kind,
+    name: &str,
+    progress: &Progress,
+    judge: impl Fn(&Value) -> Verdict,
+) -> Result<Value> {
+    let objects: Api<DynamicObject> = cluster.objects(kind);
     let configuration = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut stream = std::pin::pin!(watcher(objects, configuration));
     let deadline = tokio::time::Instant::now() + cluster.timeout;
     let mut missing = "it was not seen yet".to_owned();
     loop {
         let Ok(event) = tokio::time::timeout_at(deadline, stream.next()).await else {
-            return Err(
-                CommandError::new(format!("timed out waiting for {} {name}: {missing}", kind.kind))
-                    .with_hint(format!(
-                        "look at it with: kubectl -n {} describe {} {name}",
-                        cluster.namespace, kind.plural
-                    )),
-            );
+            let text = format!("timed out waiting for {} {name}: {missing}", kind.kind);
+            return Err(CommandError::new(text).with_hint(look_at(cluster, kind, name)));
         };
         let object = match event {
             Some(Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object))) => object,
@@ -63,10 +73,12 @@ pub(crate) async fn wait_for(
             }
             _ => continue,
         };
-        let value = serde_json::to_value(object).unwrap_or_default();
+        let value = kind.value(object);
         match judge(&value) {
             Verdict::Done => return Ok(value),
-            Verdict::Failed(reason) => return Err(CommandError::new(reason)),
+            Verdict::Failed(reason) => {
+                return Err(CommandError::new(reason).with_hint(look_at(cluster, kind, name)));
+            }
             Verdict::Wait(reason) => {
                 progress.update(&format!("waiting for {} {name}: {reason}", kind.kind));
                 missing = reason;
@@ -75,28 +87,56 @@ pub(crate) async fn wait_for(
     }
 }
 
-/// Judges readiness as kstatus does for a reconciled object: Reconciling means wait, Stalled means failed, and
-/// Ready counts only for the current generation.
+fn look_at(cluster: &Cluster, kind: &Kind, name: &str) -> String {
+    format!(
+        "look at it with: kubectl -n {} describe {} {name}",
+        cluster.namespace, kind.plural
+    )
+}
+
+/// Judges the readiness of an object whose status may be older than its spec: only what was observed on the
+/// present generation counts.
 pub(crate) fn judge_ready(object: &Value) -> Verdict {
     let generation = object["metadata"]["generation"].as_i64();
+    let ready = condition(object, "Ready");
+    let observed = ready.and_then(|ready| ready["observedGeneration"].as_i64().filter(|number| *number > 0));
+    if ready.is_none() || observed.or(observed_generation(object)) != generation {
+        return Verdict::Wait(readiness(object).1);
+    }
+    judge_settled(object)
+}
+
+/// Judges the readiness of an object whose status is known to be of now, as kstatus does, except that a failure is
+/// told at once: kstatus would call an object that fails and is retried in progress.
+pub(crate) fn judge_settled(object: &Value) -> Verdict {
+    let is_true = |name: &str| condition(object, name).filter(|condition| condition["status"] == "True");
     let (ready, message) = readiness(object);
-    if let Some(stalled) = condition(object, "Stalled").filter(|condition| condition["status"] == "True") {
+    if let Some(stalled) = is_true("Stalled") {
         return Verdict::Failed(stalled["message"].as_str().unwrap_or_default().to_owned());
     }
-    if object["status"]["observedGeneration"].as_i64() != generation {
-        return match (ready.as_str(), condition(object, "Reconciling")) {
-            ("False", None) => Verdict::Failed(message),
-            _ => Verdict::Wait(message),
-        };
-    }
-    if condition(object, "Reconciling").is_some_and(|condition| condition["status"] == "True") {
-        return Verdict::Wait(message);
-    }
+    let reason = condition(object, "Ready").and_then(|ready| ready["reason"].as_str());
     match ready.as_str() {
-        "True" => Verdict::Done,
+        // A dependency that becomes ready wakes the object.
+        "False" if reason == Some(reasons::DEPENDENCY_NOT_READY) => Verdict::Wait(message),
         "False" => Verdict::Failed(message),
+        "True" if is_true("Reconciling").is_some() => Verdict::Wait(message),
+        "True" if observed_generation(object) == object["metadata"]["generation"].as_i64() => Verdict::Done,
         _ => Verdict::Wait(message),
     }
+}
+
+/// Judges a Deployment: whether it has rolled out.
+pub(crate) fn judge_deployment(object: &Value) -> Verdict {
+    let assessment = sluice_health::assess(object, jiff::Timestamp::now());
+    match assessment.status {
+        sluice_health::Status::Current => Verdict::Done,
+        sluice_health::Status::Failed => Verdict::Failed(assessment.message),
+        _ => Verdict::Wait(assessment.message),
+    }
+}
+
+fn observed_generation(object: &Value) -> Option<i64> {
+    object["status"]["observedGeneration"].as_i64()
 }
 
 #[cfg(test)]
@@ -113,21 +153,45 @@ mod tests {
         let ready = json!([{"type": "Ready", "status": "True", "message": "ok"}]);
         assert_eq!(judge_ready(&object(2, 2, &ready)), Verdict::Done);
         assert_eq!(judge_ready(&object(2, 1, &ready)), Verdict::Wait("ok".into()));
+        let failed = json!([{"type": "Ready", "status": "False", "message": "old", "observedGeneration": 1}]);
+        assert_eq!(judge_ready(&object(2, 1, &failed)), Verdict::Wait("old".into()));
+        let stalled = json!([{"type": "Stalled", "status": "True", "message": "bad"},
+            {"type": "Ready", "status": "False", "message": "old", "observedGeneration": 1}]);
+        assert_eq!(judge_ready(&object(2, 1, &stalled)), Verdict::Wait("old".into()));
     }
 
     #[test]
-    fn stalled_fails_and_reconciling_waits() {
+    fn a_failure_is_told_although_it_is_retried() {
         let stalled = json!([{"type": "Ready", "status": "False", "message": "bad"},
             {"type": "Stalled", "status": "True", "message": "bad url"}]);
         assert_eq!(
             judge_ready(&object(1, 1, &stalled)),
             Verdict::Failed("bad url".into())
         );
-        let retrying = json!([{"type": "Ready", "status": "False", "message": "down"},
-            {"type": "Reconciling", "status": "True", "message": "again"}]);
+        // What fails does not observe its generation.
+        let retrying = json!([{"type": "Reconciling", "status": "True", "message": "again"},
+            {"type": "Ready", "status": "False", "message": "down", "observedGeneration": 2}]);
         assert_eq!(
             judge_ready(&object(2, 1, &retrying)),
-            Verdict::Wait("down".into())
+            Verdict::Failed("down".into())
         );
+    }
+
+    #[test]
+    fn dependencies_and_work_in_progress_are_waited_for() {
+        let dependent =
+            json!([{"type": "Ready", "status": "False", "message": "infra", "reason": "DependencyNotReady"}]);
+        assert_eq!(
+            judge_settled(&object(1, 1, &dependent)),
+            Verdict::Wait("infra".into())
+        );
+        let working = json!([{"type": "Ready", "status": "Unknown", "message": "building"}]);
+        assert_eq!(
+            judge_settled(&object(1, 1, &working)),
+            Verdict::Wait("building".into())
+        );
+        let again = json!([{"type": "Ready", "status": "True", "message": "ok"},
+            {"type": "Reconciling", "status": "True", "message": "new"}]);
+        assert_eq!(judge_settled(&object(1, 1, &again)), Verdict::Wait("ok".into()));
     }
 }

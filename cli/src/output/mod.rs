@@ -3,7 +3,7 @@
 mod console;
 mod table;
 
-pub(crate) use console::Console;
+pub(crate) use console::{Console, Progress};
 pub(crate) use table::Table;
 
 use clap::ValueEnum;

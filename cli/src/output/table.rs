@@ -30,7 +30,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The text, each line ending with a newline and without trailing spaces. Columns are separated by a tab
+    /// The text, each line ending with a newline; the last column is not padded. Columns are separated by a tab
     /// after their padding, as the `flux` command line prints them, so scripts that cut at tabs keep working.
     pub(crate) fn render(&self, with_header: bool) -> String {
         let lines = || with_header.then_some(&self.headers).into_iter().chain(&self.rows);
@@ -58,7 +58,7 @@ impl Table {
                     format!("{cell}{}", " ".repeat(padding))
                 })
                 .collect();
-            text.push_str(cells.join("\t").trim_end());
+            text.push_str(&cells.join("\t"));
             text.push('\n');
         }
         text
@@ -74,11 +74,12 @@ mod tests {
         let mut table = Table::new(&["name", "ready", "message"]);
         table.push(vec!["apps".into(), "True".into(), "Applied\nrevision".into()]);
         table.push(vec!["infrastructure".into(), "False".into(), String::new()]);
-        insta::assert_snapshot!(table.render(true), @r"
-        NAME          	READY	MESSAGE
-        apps          	True 	Applied revision
-        infrastructure	False
-        ");
+        assert_eq!(
+            table.render(true),
+            "NAME          \tREADY\tMESSAGE\n\
+             apps          \tTrue \tApplied revision\n\
+             infrastructure\tFalse\t\n"
+        );
         assert!(table.render(false).starts_with("apps"));
     }
 }

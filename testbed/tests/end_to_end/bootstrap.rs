@@ -1,5 +1,5 @@
-//! A Git repository bootstraps a cluster and stays in charge of it: CLI-005, CLI-006, CLI-008, CLI-009,
-//! CLI-011, KUS-001, KUS-002, KUS-004, KUS-006, KUS-007, KUS-011, KUS-014, SRC-001, SRC-003.
+//! A Git repository bootstraps a cluster and stays in charge of it: CLI-005, CLI-006, CLI-007,
+//! CLI-008, CLI-009, CLI-011, KUS-001, KUS-002, KUS-004, KUS-006, KUS-007, KUS-011, KUS-014, SRC-001, SRC-003.
 
 use std::path::Path;
 
@@ -32,6 +32,14 @@ struct Site {
 
 impl Site {
     async fn bootstrap(cluster: &str) -> Option<Self> {
+        let (site, ended) = Self::attempt(cluster, &[]).await?;
+        assert_eq!(ended.code, 0, "{}", ended.output);
+        site.pull();
+        Some(site)
+    }
+
+    /// Bootstraps from the example repository with further files, and tells how it ended.
+    async fn attempt(cluster: &str, files: &[(&str, &str)]) -> Option<(Self, Ended)> {
         let plane = require_or_skip(ControlPlane::start())?;
         let options = GitServerOptions {
             basic: Some(("git".into(), PASSWORD.into())),
@@ -40,6 +48,9 @@ impl Site {
         let git = GitServer::start_with(&options).unwrap();
         let mut repository = git.create_repository("fleet").unwrap();
         repository.copy_from(&example_fleet(), "").unwrap();
+        for (path, content) in files {
+            repository.write(path, content).unwrap();
+        }
         repository.commit("The fleet").unwrap();
         let mut site = Self {
             client: plane.client().await.unwrap(),
@@ -58,9 +69,7 @@ impl Site {
         let source = Controller::source(&settings, site.storage.path(), &[]);
         site.controllers = Some((source, Controller::kustomize(&settings, &[])));
         let ended = Sluice::finish(bootstrap);
-        assert_eq!(ended.code, 0, "{}", ended.output);
-        site.pull();
-        Some(site)
+        Some((site, ended))
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -377,4 +386,30 @@ async fn production_has_its_own_settings_and_its_workloads_outlive_the_toolkit()
     }
     let survivor = site.deployment("shop", "frontend").await;
     assert_eq!(survivor.uid(), frontend.uid());
+}
+
+/// CLI-007
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_can_not_apply_its_repository_ends_the_bootstrap_with_the_reason() {
+    let manifest = config_map_yaml("Not_A_Name", "x");
+    let files = [("clusters/broken/settings.yaml", manifest.as_str())];
+    let Some((site, ended)) = Site::attempt("broken", &files).await else {
+        return;
+    };
+    assert_eq!(ended.code, 1, "{}", ended.output);
+    let failure = ended.output.lines().find(|line| line.starts_with('✗')).unwrap();
+    assert!(
+        failure.starts_with("✗ Kustomization reconciliation failed: "),
+        "{}",
+        ended.output
+    );
+    assert!(failure.contains("ConfigMap/"), "{failure}");
+    assert!(failure.contains("Not_A_Name"), "{failure}");
+    // What is wrong can be mended by a commit; the bootstrap itself is complete.
+    site.pull();
+    std::fs::remove_file(site.repository.work_tree().join("clusters/broken/settings.yaml")).unwrap();
+    let mut site = site;
+    let commit = site.repository.commit("Mend").unwrap();
+    site.sluice.run(&["reconcile", "source", "git", SYSTEM]);
+    site.wait_for(SYSTEM, &revision(&commit)).await;
 }

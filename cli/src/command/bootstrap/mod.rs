@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, ClusterArguments, parse_duration};
 use crate::command::apply::{MANAGER, apply, wait_for_deployments};
 use crate::command::wait::{Verdict, wait_for};
 use crate::error::{CommandError, Result};
-use crate::kind::{Kind, readiness};
+use crate::kind::{Kind, condition, readiness};
 use crate::manifests::components::ComponentArguments;
 use crate::manifests::sync::{Sync, kustomization_file};
 use crate::manifests::{COMPONENTS_FILE, DIRECTORY, KUSTOMIZATION_FILE, SYNC_FILE};
@@ -278,17 +278,24 @@ impl Git {
     }
 }
 
-/// Ready counts at the revision that was pushed; Ready=False at that revision ends the wait at once.
+/// Ready counts at the revision that was pushed; Ready=False at that revision ends the wait at once. What was
+/// said of an earlier generation says nothing.
 fn judge_sync(kind: &Kind, object: &Value, revision: &str) -> Verdict {
+    if object["spec"]["suspend"] == true {
+        return Verdict::Failed(format!("{} is suspended: resume it first", kind.kind));
+    }
     let attempted = match kind.kind {
         "Kustomization" => object["status"]["lastAttemptedRevision"].as_str(),
         _ => object["status"]["artifact"]["revision"].as_str(),
     };
+    let generation = &object["metadata"]["generation"];
     let (ready, message) = readiness(object);
-    let current = object["status"]["observedGeneration"] == object["metadata"]["generation"];
+    let current = object["status"]["observedGeneration"] == *generation;
+    let observed = condition(object, "Ready").map_or(&Value::Null, |ready| &ready["observedGeneration"]);
+    let stale = !observed.is_null() && observed != generation;
     match ready.as_str() {
         "True" if attempted == Some(revision) && current => Verdict::Done,
-        "False" if kind.kind != "Kustomization" || attempted == Some(revision) => {
+        "False" if !stale && (kind.kind != "Kustomization" || attempted == Some(revision)) => {
             Verdict::Failed(format!("{} reconciliation failed: {message}", kind.kind))
         }
         _ => Verdict::Wait(message),
@@ -327,5 +334,13 @@ mod tests {
             judge_sync(kind, &object("False", "old"), "new"),
             Verdict::Wait("m".into())
         );
+        let source = Kind::by_name("GitRepository").unwrap();
+        let mut failed = object("False", "");
+        failed["status"]["conditions"][0]["observedGeneration"] = json!(1);
+        assert!(matches!(judge_sync(source, &failed, "new"), Verdict::Failed(_)));
+        failed["metadata"]["generation"] = json!(2);
+        assert_eq!(judge_sync(source, &failed, "new"), Verdict::Wait("m".into()));
+        failed["spec"]["suspend"] = json!(true);
+        assert!(matches!(judge_sync(source, &failed, "new"), Verdict::Failed(_)));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use controller::{Controller, Settings, program};
 pub(crate) use gate::Gate;
 pub(crate) use objects::*;
 pub(crate) use random::Random;
-pub(crate) use sluice::Sluice;
+pub(crate) use sluice::{Ended, Sluice};
 
 /// The bound of every single wait, on a machine that is busy compiling.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
