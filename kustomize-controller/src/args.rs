@@ -68,3 +68,18 @@ pub struct Args {
     #[arg(long, default_value_t = 8 << 20, hide = true)]
     pub artifact_cache_bytes: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_ends_before_the_pod_is_killed() {
+        let deployment = include_str!("../../config/kustomize-controller/deployment.yaml");
+        let (_, rest) = deployment.split_once("terminationGracePeriodSeconds: ").unwrap();
+        let seconds = rest.lines().next().unwrap().parse().unwrap();
+        let arguments = Args::parse_from(["kustomize-controller"]);
+        let needed = arguments.common.graceful_shutdown_timeout + sluice_runtime::ENDING_TIME;
+        assert!(needed < Duration::from_secs(seconds), "{needed:?}");
+    }
+}

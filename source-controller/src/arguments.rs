@@ -9,6 +9,8 @@ use sluice_artifact::Algorithm;
 use sluice_runtime::flags::parse_duration;
 use sluice_runtime::{CommonArgs, RuntimeError};
 
+use crate::git_repository::Limits;
+
 /// Whether an object may name a ServiceAccount whose identity is used with a cloud provider.
 pub const OBJECT_LEVEL_WORKLOAD_IDENTITY: &str = "ObjectLevelWorkloadIdentity";
 /// Whether Secrets and ConfigMaps are read from a cache. Accepted for compatibility: they never are.
@@ -58,6 +60,15 @@ pub struct Arguments {
     /// The maximum number of bytes that one Git fetch may receive.
     #[arg(long, default_value_t = sluice_git::Budget::DEFAULT_TRANSFER_BYTES)]
     pub git_max_transfer_size: u64,
+    /// The maximum number of files and directories of a commit that are looked at.
+    #[arg(long, default_value_t = sluice_git::Budget::DEFAULT_ENTRIES)]
+    pub git_max_tree_entries: usize,
+    /// The maximum number of bytes of one file in a Git repository.
+    #[arg(long, default_value_t = sluice_git::Budget::DEFAULT_OBJECT_BYTES)]
+    pub git_max_file_size: u64,
+    /// The maximum number of bytes of all files of one Git artifact together, before they are compressed.
+    #[arg(long, default_value_t = 8 << 30)]
+    pub git_max_checkout_size: u64,
 
     /// The max allowed size in bytes of a Helm repository index file.
     #[arg(long, default_value_t = 50 << 20)]
@@ -118,6 +129,16 @@ impl Arguments {
         sluice_runtime::flags::parse_from(adjust, arguments)
     }
 
+    /// How much one Git repository may bring.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            transfer_bytes: self.git_max_transfer_size,
+            tree_entries: self.git_max_tree_entries,
+            file_bytes: self.git_max_file_size,
+            checkout_bytes: self.git_max_checkout_size,
+        }
+    }
+
     /// The `host:port` in artifact URLs: the advertised address, else derived from the address that the
     /// server bound to. Without a host that is `localhost`; on `0.0.0.0` it is the host's own name.
     ///
@@ -137,9 +158,15 @@ impl Arguments {
     }
 }
 
-/// Two reconciles at once, where the other controllers have four.
+/// Two reconciles at once, where the other controllers have four. And little time to end: the Deployment that
+/// Flux ships gives the pod 10 seconds, in which the last events are sent as well. What is broken off is fetched
+/// again.
 fn adjust(command: clap::Command) -> clap::Command {
-    command.mut_arg("concurrent", |argument| argument.default_value("2"))
+    command
+        .mut_arg("concurrent", |argument| argument.default_value("2"))
+        .mut_arg("graceful_shutdown_timeout", |argument| {
+            argument.default_value("3s")
+        })
 }
 
 fn host_name() -> Result<String, RuntimeError> {
@@ -191,6 +218,15 @@ mod tests {
             ),
             (0, Duration::from_secs(900), Duration::from_secs(60))
         );
+    }
+
+    #[test]
+    fn the_process_ends_before_the_pod_is_killed() {
+        let deployment = include_str!("../../config/source-controller/deployment.yaml");
+        let (_, rest) = deployment.split_once("terminationGracePeriodSeconds: ").unwrap();
+        let seconds = rest.lines().next().unwrap().parse().unwrap();
+        let needed = parse(&[]).common.graceful_shutdown_timeout + sluice_runtime::ENDING_TIME;
+        assert!(needed < Duration::from_secs(seconds), "{needed:?}");
     }
 
     #[test]

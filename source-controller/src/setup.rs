@@ -82,7 +82,7 @@ async fn register(mut manager: Manager, arguments: Arguments) -> Result<Manager,
         artifacts: Arc::new(artifacts),
         scratch,
         requeue_dependency: arguments.requeue_dependency,
-        transfer_limit: arguments.git_max_transfer_size,
+        limits: arguments.limits(),
         object_level_identity: gates.is_enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
     });
     reconciler.register(&mut manager);

@@ -132,8 +132,8 @@ impl ClusterArguments {
         let hint = "name one with --kubeconfig or KUBECONFIG, or a context that it has with --context";
         let mut kubeconfig = match self.read() {
             Ok(kubeconfig) if !kubeconfig.contexts.is_empty() || self.server.is_none() => kubeconfig,
-            Ok(_) => self.from_flags(),
-            Err(_) if self.kubeconfig.is_none() && self.server.is_some() => self.from_flags(),
+            Ok(_) => empty_kubeconfig(),
+            Err(_) if self.kubeconfig.is_none() && self.server.is_some() => empty_kubeconfig(),
             Err(error) if self.kubeconfig.is_none() => {
                 return Config::incluster().map_err(|_| {
                     CommandError::new(format!("no kubeconfig: {}", describe(&error))).with_hint(hint)
@@ -163,34 +163,6 @@ impl ClusterArguments {
         match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
             None => Kubeconfig::read(),
-        }
-    }
-
-    /// A kubeconfig whose entries are empty, to be filled by flags.
-    fn from_flags(&self) -> Kubeconfig {
-        let context = Context {
-            cluster: FLAGS.to_owned(),
-            user: Some(FLAGS.to_owned()),
-            ..Context::default()
-        };
-        Kubeconfig {
-            clusters: vec![NamedCluster {
-                name: FLAGS.to_owned(),
-                cluster: Some(Cluster::default()),
-                ..NamedCluster::default()
-            }],
-            auth_infos: vec![NamedAuthInfo {
-                name: FLAGS.to_owned(),
-                auth_info: Some(AuthInfo::default()),
-                ..NamedAuthInfo::default()
-            }],
-            contexts: vec![NamedContext {
-                name: FLAGS.to_owned(),
-                context: Some(context),
-                ..NamedContext::default()
-            }],
-            current_context: Some(FLAGS.to_owned()),
-            ..Kubeconfig::default()
         }
     }
 
@@ -253,6 +225,34 @@ impl ClusterArguments {
                 user.impersonate_uid.clone_from(&self.impersonate_uid);
             }
         }
+    }
+}
+
+/// A kubeconfig whose entries are empty, to be filled by flags.
+fn empty_kubeconfig() -> Kubeconfig {
+    let context = Context {
+        cluster: FLAGS.to_owned(),
+        user: Some(FLAGS.to_owned()),
+        ..Context::default()
+    };
+    Kubeconfig {
+        clusters: vec![NamedCluster {
+            name: FLAGS.to_owned(),
+            cluster: Some(Cluster::default()),
+            ..NamedCluster::default()
+        }],
+        auth_infos: vec![NamedAuthInfo {
+            name: FLAGS.to_owned(),
+            auth_info: Some(AuthInfo::default()),
+            ..NamedAuthInfo::default()
+        }],
+        contexts: vec![NamedContext {
+            name: FLAGS.to_owned(),
+            context: Some(context),
+            ..NamedContext::default()
+        }],
+        current_context: Some(FLAGS.to_owned()),
+        ..Kubeconfig::default()
     }
 }
 

@@ -121,6 +121,12 @@ impl ObjectStore {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
+        if let Some(name) = repeated_name(&children) {
+            let name = String::from_utf8_lossy(name);
+            return Err(Error::protocol(format!(
+                "tree {tree} holds two entries named '{name}'"
+            )));
+        }
         let children = Arc::new(children);
         let mut trees = lock(&self.trees);
         if trees.len() >= CACHED_TREES {
@@ -132,7 +138,9 @@ impl ObjectStore {
 }
 
 fn child(name: &[u8], mode: Mode, id: ObjectId) -> Option<Child> {
-    let unsafe_name = matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || name.contains(&0);
+    // What unpacks an artifact may take a backslash for a separator.
+    let climbs = name.split(|byte| *byte == b'\\').any(|part| part == b"..");
+    let unsafe_name = matches!(name, b"" | b".") || climbs || name.contains(&b'/') || name.contains(&0);
     let kind = match mode {
         Mode::Tree => TreeEntryKind::Directory,
         Mode::Blob => TreeEntryKind::File,
@@ -145,6 +153,16 @@ fn child(name: &[u8], mode: Mode, id: ObjectId) -> Option<Child> {
         kind,
         id,
     })
+}
+
+/// A name that stands twice. Git's order keeps a file and a directory of one name apart.
+fn repeated_name(children: &[Child]) -> Option<&[u8]> {
+    let mut names: Vec<&[u8]> = children.iter().map(|child| child.name.as_slice()).collect();
+    names.sort_unstable();
+    names
+        .windows(2)
+        .find(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
 }
 
 /// A panic elsewhere leaves these values usable: both are caches over read-only data.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::store::ObjectStore;
+use crate::store::{Child, ObjectStore};
 use crate::{Error, ErrorKind, ObjectId};
 
 /// How deep directories may nest.
@@ -93,7 +93,9 @@ impl Tree {
     /// The entry is a directory or submodule, or its object cannot be read.
     pub fn read(&self, entry: &TreeEntry) -> Result<Bytes, Error> {
         self.check_readable(entry)?;
-        self.store.blob(&entry.id)
+        self.store
+            .blob(&entry.id)
+            .map_err(|error| error.context(entry.path_text()))
     }
 
     fn check_readable(&self, entry: &TreeEntry) -> Result<(), Error> {
@@ -135,13 +137,21 @@ impl Walk<'_> {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        let children = self.tree.store.children(tree)?;
+        let place = if path.is_empty() { b"/" } else { path };
+        let place = String::from_utf8_lossy(place);
+        let children = self
+            .tree
+            .store
+            .children(tree)
+            .map_err(|error| error.context(&place))?;
         self.met = self.met.saturating_add(children.len());
         if self.met > self.tree.entries {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("the tree has more than {} entries", self.tree.entries),
-            ));
+            let limit = self.tree.entries;
+            let text = format!("{place}: with this directory the tree has more than {limit} entries");
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        if path.is_empty() {
+            check_root(&children)?;
         }
         let mut entries: Vec<TreeEntry> = children
             .iter()
@@ -163,6 +173,22 @@ impl Walk<'_> {
         self.stack.push(entries.into_iter());
         Ok(())
     }
+}
+
+/// Refuses what git refuses to check out at the root: a second repository in the place of the first, under each
+/// name that some file system takes for it.
+fn check_root(children: &[Child]) -> Result<(), Error> {
+    let denied = children.iter().find(|child| {
+        let first = child
+            .name
+            .split(|byte| *byte == b'\\')
+            .find(|part| !part.is_empty());
+        first.is_some_and(|name| name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1"))
+    });
+    denied.map_or(Ok(()), |child| {
+        let name = String::from_utf8_lossy(&child.name);
+        Err(Error::protocol(format!("invalid path prefix: \"{name}\"")))
+    })
 }
 
 impl Iterator for Walk<'_> {

@@ -123,7 +123,7 @@ pub use error::{Class, ReconcileError, RuntimeError};
 pub use events::{Event, Severity};
 pub use flags::CommonArgs;
 pub use jitter::Jitter;
-pub use manager::{Manager, launch};
+pub use manager::{ENDING_TIME, Manager, launch};
 pub use object::{Object, ObjectKey, Reference};
 pub use queue::{Cause, Causes};
 pub use store::Store;

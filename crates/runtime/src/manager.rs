@@ -30,6 +30,13 @@ use crate::watch::{self, Scope};
 /// How long the delivery of events may hold up the end of the process.
 const FLUSH_TIME: Duration = Duration::from_secs(5);
 
+/// How long blocking work may go on after everything else has ended.
+const BLOCKING_TIME: Duration = Duration::from_secs(1);
+
+/// How long a process may take to end beyond `--graceful-shutdown-timeout`: the last events are sent, and blocking
+/// work is waited for. Both together must stay below the pod's termination grace period.
+pub const ENDING_TIME: Duration = Duration::from_secs(FLUSH_TIME.as_secs() + BLOCKING_TIME.as_secs());
+
 /// Holds what all controllers of a process share, and runs them.
 pub struct Manager {
     controller: String,
@@ -391,7 +398,7 @@ where
         let manager = Manager::new(controller, version, args).await?;
         setup(manager).await?.run().await
     });
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    runtime.shutdown_timeout(BLOCKING_TIME);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

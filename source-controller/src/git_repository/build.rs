@@ -13,15 +13,47 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use sluice_artifact::ignore::{IGNORE_FILE, Pattern, read_patterns};
 use sluice_artifact::{Archive, IgnoreRules, TarWriter};
-use sluice_git::{Tree, TreeEntry, TreeEntryKind};
+use sluice_git::{ErrorKind, Tree, TreeEntry, TreeEntryKind};
 use sluice_vfs::{EntryKind, FileSystem, FileSystemError, VirtualPath};
+
+use super::fetch::Limits;
 
 /// Why an artifact cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The commit's tree cannot be read.
     #[error("unable to archive artifact to storage: {0}")]
-    Tree(#[from] sluice_git::Error),
+    Tree(#[source] sluice_git::Error),
+    /// The commit's tree is malformed or dangerous; git would not have checked it out.
+    #[error("failed to checkout and determine revision: {0}")]
+    Malformed(#[source] sluice_git::Error),
+    /// The commit has more entries than the limit allows.
+    #[error(
+        "failed to checkout and determine revision: {0}; take less with spec.sparseCheckout, or raise the controller's --git-max-tree-entries"
+    )]
+    TooMuch(#[source] sluice_git::Error),
+    /// One file has more bytes than the limit allows.
+    #[error(
+        "unable to archive artifact to storage: '{path}' has {size} bytes, more than the limit of {limit}; leave it out with spec.ignore or spec.sparseCheckout, or raise the controller's --git-max-file-size"
+    )]
+    FileTooLarge {
+        /// The file.
+        path: String,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// All files together have more bytes than the limit allows.
+    #[error(
+        "unable to archive artifact to storage: with '{path}' the files have more than the limit of {limit} bytes; leave files out with spec.ignore or spec.sparseCheckout, or raise the controller's --git-max-checkout-size"
+    )]
+    TooLarge {
+        /// The file that crosses the limit.
+        path: String,
+        /// The limit in bytes.
+        limit: u64,
+    },
     /// An included artifact cannot be put into place.
     #[error("failed to copy '{name}' include from {from} to {to}: {reason}")]
     Include {
@@ -43,6 +75,16 @@ pub enum BuildError {
     /// Nobody waits for the artifact any more.
     #[error("unable to archive artifact to storage: the work was broken off")]
     BrokenOff,
+}
+
+impl From<sluice_git::Error> for BuildError {
+    fn from(error: sluice_git::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Protocol => Self::Malformed(error),
+            ErrorKind::Limit => Self::TooMuch(error),
+            _ => Self::Tree(error),
+        }
+    }
 }
 
 /// An artifact to put into this one.
@@ -96,6 +138,12 @@ enum SourceKind {
     Directory,
     File { executable: bool },
     Link,
+}
+
+impl SourceEntry<'_> {
+    fn path_text(&self) -> String {
+        String::from_utf8_lossy(self.path).into_owned()
+    }
 }
 
 enum Origin<'s> {
@@ -214,9 +262,16 @@ impl SourceTree {
     /// Writes the artifact's entries: the root, and everything that the rules do not exclude.
     ///
     /// # Errors
-    /// The tree cannot be read, an include is in the way, or the archive cannot be written.
-    pub fn write<W: Write>(&self, rules: &IgnoreRules, tar: &mut TarWriter<W>) -> Result<(), BuildError> {
+    /// The tree cannot be read, an include is in the way, the files are too large, or the archive cannot be
+    /// written.
+    pub fn write<W: Write>(
+        &self,
+        rules: &IgnoreRules,
+        limits: &Limits,
+        tar: &mut TarWriter<W>,
+    ) -> Result<(), BuildError> {
         tar.directory("")?;
+        let mut left = limits.checkout_bytes;
         self.visit(&mut |entry| {
             let kind = match entry.kind {
                 SourceKind::Directory => EntryKind::Directory,
@@ -229,18 +284,34 @@ impl SourceTree {
             match entry.kind {
                 SourceKind::Directory => tar.directory(entry.path)?,
                 SourceKind::File { executable } => {
+                    self.check_size(&entry, limits.file_bytes)?;
                     let contents = self.read(&entry)?;
-                    tar.file(
-                        entry.path,
-                        executable,
-                        contents.len() as u64,
-                        &mut contents.as_ref(),
-                    )?;
+                    let size = contents.len() as u64;
+                    left = left.checked_sub(size).ok_or_else(|| BuildError::TooLarge {
+                        path: entry.path_text(),
+                        limit: limits.checkout_bytes,
+                    })?;
+                    tar.file(entry.path, executable, size, &mut contents.as_ref())?;
                 }
                 SourceKind::Link => {}
             }
             Ok(())
         })
+    }
+
+    /// What was included has passed its own repository's limit.
+    fn check_size(&self, entry: &SourceEntry<'_>, limit: u64) -> Result<(), BuildError> {
+        let Origin::Tree(file) = entry.origin else {
+            return Ok(());
+        };
+        match self.tree.size(file)? {
+            size if size > limit => Err(BuildError::FileTooLarge {
+                path: entry.path_text(),
+                size,
+                limit,
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn read(&self, entry: &SourceEntry<'_>) -> Result<Bytes, BuildError> {

@@ -68,9 +68,10 @@ impl From<FetchError> for ReconcileError {
     fn from(error: FetchError) -> Self {
         let reason = match error {
             FetchError::Empty => reasons::EMPTY_GIT_REPOSITORY,
-            FetchError::Git(_) | FetchError::SparseDirectory(_) | FetchError::BrokenOff => {
-                reasons::GIT_OPERATION_FAILED
-            }
+            FetchError::Git(_)
+            | FetchError::TooMuch(_)
+            | FetchError::SparseDirectory(_)
+            | FetchError::BrokenOff => reasons::GIT_OPERATION_FAILED,
         };
         Self::backoff(reason, error.to_string())
             .with_condition(FETCH_FAILED)
@@ -87,10 +88,16 @@ impl From<BuildError> for ReconcileError {
             }
             // Flux reports a pattern file that cannot be read without a condition of its own.
             BuildError::Ignore(_) => Self::backoff(reasons::SOURCE_IGNORE_ERROR, message),
-            BuildError::Tree(_) | BuildError::Write(_) | BuildError::BrokenOff => {
-                Self::backoff(reasons::ARCHIVE_OPERATION_FAILED, message)
-                    .with_condition(STORAGE_OPERATION_FAILED)
+            // Flux finds these when it checks the commit out.
+            BuildError::Malformed(_) | BuildError::TooMuch(_) => {
+                Self::backoff(reasons::GIT_OPERATION_FAILED, message).with_condition(FETCH_FAILED)
             }
+            BuildError::Tree(_)
+            | BuildError::FileTooLarge { .. }
+            | BuildError::TooLarge { .. }
+            | BuildError::Write(_)
+            | BuildError::BrokenOff => Self::backoff(reasons::ARCHIVE_OPERATION_FAILED, message)
+                .with_condition(STORAGE_OPERATION_FAILED),
         }
         .with_source(error)
     }

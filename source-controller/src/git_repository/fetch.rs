@@ -19,6 +19,11 @@ pub enum FetchError {
     /// Git failed.
     #[error("failed to checkout and determine revision: {0}")]
     Git(#[source] sluice_git::Error),
+    /// The remote sends more than the limit.
+    #[error(
+        "failed to checkout and determine revision: {0}; the controller's flags --git-max-transfer-size and --git-max-file-size set the limits"
+    )]
+    TooMuch(#[source] sluice_git::Error),
     /// A directory of `spec.sparseCheckout` is not there.
     #[error(
         "failed to sparse checkout directories : sparse checkout dir '{0}' does not exist in repository: lstat {0}: no such file or directory"
@@ -33,6 +38,7 @@ impl From<sluice_git::Error> for FetchError {
     fn from(error: sluice_git::Error) -> Self {
         match error.kind() {
             ErrorKind::Empty => Self::Empty,
+            ErrorKind::Limit => Self::TooMuch(error),
             _ => Self::Git(error),
         }
     }
@@ -58,6 +64,19 @@ impl Cancellation {
     }
 }
 
+/// How much one repository may bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that one Git operation may receive (`--git-max-transfer-size`).
+    pub transfer_bytes: u64,
+    /// Files and directories of a commit that are looked at (`--git-max-tree-entries`).
+    pub tree_entries: usize,
+    /// Bytes of one file (`--git-max-file-size`).
+    pub file_bytes: u64,
+    /// Bytes of all files of an artifact together, before they are compressed (`--git-max-checkout-size`).
+    pub checkout_bytes: u64,
+}
+
 /// Runs Git operations for one reconcile.
 #[derive(Debug, Clone)]
 pub struct Fetch {
@@ -65,8 +84,8 @@ pub struct Fetch {
     pub spec: Arc<ValidSpec>,
     /// Where fetched objects may lie.
     pub scratch: PathBuf,
-    /// The most bytes that one operation may receive.
-    pub transfer_limit: u64,
+    /// How much the repository may bring.
+    pub limits: Limits,
     /// Ends operations early.
     pub cancellation: Cancellation,
 }
@@ -74,7 +93,10 @@ pub struct Fetch {
 impl Fetch {
     fn budget(&self) -> Budget {
         Budget::new(self.spec.timeout)
-            .with_transfer_bytes(self.transfer_limit)
+            .with_transfer_bytes(self.limits.transfer_bytes)
+            .with_entries(self.limits.tree_entries)
+            // A smaller limit is checked where the file's path is known.
+            .with_object_bytes(self.limits.file_bytes.max(Budget::DEFAULT_OBJECT_BYTES))
             .with_cancellation(self.cancellation.flag())
     }
 

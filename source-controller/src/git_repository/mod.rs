@@ -14,6 +14,7 @@ pub mod store;
 pub mod validate;
 
 pub use error::UNSUPPORTED_FEATURE;
+pub use fetch::Limits;
 pub use reconciler::{GitRepositoryOptions, GitRepositoryReconciler};
 
 /// The kind, as the storage's layout has it.

@@ -25,7 +25,7 @@ use sluice_runtime::{
 };
 use tracing::{debug, info, warn};
 
-use super::fetch::{Cancellation, Fetch, check_sparse};
+use super::fetch::{Cancellation, Fetch, Limits, check_sparse};
 use super::status::{self, Before};
 use super::store::{Contents, IncludedArtifact};
 use super::validate::{ValidSpec, validate};
@@ -43,8 +43,8 @@ pub struct GitRepositoryOptions {
     pub scratch: PathBuf,
     /// How soon to look again for an artifact to include (`--requeue-dependency`).
     pub requeue_dependency: Duration,
-    /// The most bytes that one Git operation may receive.
-    pub transfer_limit: u64,
+    /// How much one repository may bring.
+    pub limits: Limits,
     /// Whether objects may name ServiceAccounts for cloud providers.
     pub object_level_identity: bool,
 }
@@ -210,6 +210,7 @@ impl GitRepositoryReconciler {
                 ignore: object.spec.ignore.clone(),
                 sparse: spec.sparse.clone(),
                 includes: pair_includes(object, &includes),
+                limits: self.options.limits,
             };
             let key = context.key().clone();
             let artifact =
@@ -282,7 +283,7 @@ impl Reconciler for GitRepositoryReconciler {
         let fetch = Fetch {
             spec: spec.clone(),
             scratch: self.options.scratch.clone(),
-            transfer_limit: self.options.transfer_limit,
+            limits: self.options.limits,
             cancellation: cancellation.clone(),
         };
         if let Some(revision) = self.unchanged_revision(context, &fetch, &includes).await? {

@@ -9,7 +9,7 @@ use sluice_runtime::ObjectKey;
 
 use super::KIND;
 use super::build::{BuildError, Include, SourceTree};
-use super::fetch::Cancellation;
+use super::fetch::{Cancellation, Limits};
 use crate::artifacts::{Artifacts, unblock};
 
 /// Why an artifact could not be stored.
@@ -33,7 +33,7 @@ pub enum StoreError {
 }
 
 /// What goes into an artifact besides the commit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Contents {
     /// `spec.ignore`.
     pub ignore: Option<String>,
@@ -41,6 +41,8 @@ pub struct Contents {
     pub sparse: Vec<String>,
     /// The artifacts to include.
     pub includes: Vec<IncludedArtifact>,
+    /// How much there may be.
+    pub limits: Limits,
 }
 
 /// An artifact of another object in the same storage.
@@ -74,7 +76,13 @@ pub async fn store(
     let work = move || {
         let includes = open_includes(&storage, contents.includes)?;
         let source = SourceTree::new(checkout.tree().clone(), contents.sparse, includes, flag)?;
-        write(&storage, &target, &source, contents.ignore.as_deref())
+        write(
+            &storage,
+            &target,
+            &source,
+            contents.ignore.as_deref(),
+            &contents.limits,
+        )
     };
     let written = unblock(work).await.map_err(|_| StoreError::BrokenOff)??;
     Ok(artifacts.describe(&path, revision, &written))
@@ -85,12 +93,13 @@ fn write(
     path: &ArtifactPath,
     source: &SourceTree,
     ignore: Option<&str>,
+    limits: &Limits,
 ) -> Result<Written, StoreError> {
     storage.create_directory(path).map_err(StoreError::Directory)?;
     let _lock = storage.lock(path).map_err(StoreError::Lock)?;
     let rules = IgnoreRules::for_source(source.ignore_patterns()?, ignore);
     storage.write(path, |writer| {
-        write_gzip(writer, |tar| source.write(&rules, tar))?;
+        write_gzip(writer, |tar| source.write(&rules, limits, tar))?;
         Ok(())
     })
 }

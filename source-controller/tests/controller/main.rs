@@ -10,6 +10,7 @@
 
 mod artifacts;
 mod failures;
+mod hostile;
 mod lifecycle;
 mod process;
 mod references;
