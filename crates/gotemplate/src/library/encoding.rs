@@ -65,7 +65,7 @@ fn skip_newlines(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Go's `base64.StdEncoding.DecodeString`; the message names the same byte.
-fn decode_base64(bytes: &[u8]) -> Result<Vec<u8>, String> {
+pub(super) fn decode_base64(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let corrupt = |at: usize| Err(format!("illegal base64 data at input byte {at}"));
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3);
     let mut at = 0;

@@ -12,6 +12,7 @@ mod json;
 mod lists;
 mod logic;
 mod math;
+mod passwords;
 mod paths;
 mod random;
 mod regular_expressions;
@@ -55,6 +56,7 @@ pub fn functions() -> FunctionMap {
     regular_expressions::register(&mut registry);
     dates::register(&mut registry);
     random::register(&mut registry);
+    passwords::register(&mut registry);
     registry.0
 }
 
