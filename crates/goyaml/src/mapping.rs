@@ -69,6 +69,11 @@ impl Mapping {
         &self.entries
     }
 
+    /// The entries in order, for changes that leave the keys' texts alone.
+    pub(crate) fn entries_mut(&mut self) -> &mut [Entry] {
+        &mut self.entries
+    }
+
     /// The entries in order, taken out.
     #[must_use]
     pub fn into_entries(self) -> Vec<Entry> {

@@ -161,6 +161,24 @@ impl<'a> Cursor<'a> {
         self.skip();
     }
 
+    /// Moves the characters from here on that are printable ASCII and satisfy a condition to the end of a text.
+    pub(crate) fn read_run(&mut self, out: &mut String, belongs: impl Fn(u8) -> bool) {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let count = rest
+            .iter()
+            .take_while(|&&byte| matches!(byte, b' '..=b'~') && belongs(byte))
+            .count();
+        let Some(&last) = rest[..count].last() else { return };
+        out.push_str(&self.text[self.at..self.at + count]);
+        // A blank leaves the count of line breaks alone.
+        if last != b' ' || rest[..count].iter().any(|&byte| byte != b' ') {
+            self.newlines = 0;
+        }
+        self.mark.index += count;
+        self.mark.column += count;
+        self.at += count;
+    }
+
     /// Moves a line break to the end of a text, made a line feed unless it is U+2028 or U+2029.
     pub(crate) fn read_line(&mut self, out: &mut String) {
         match self.break_width(0) {
@@ -174,7 +192,10 @@ impl<'a> Cursor<'a> {
     /// Moves the rest of the line to the end of a text.
     pub(crate) fn read_to_break(&mut self, out: &mut String) {
         while !self.is_break_or_end(0) {
-            self.read(out);
+            self.read_run(out, |_| true);
+            if !self.is_break_or_end(0) {
+                self.read(out);
+            }
         }
     }
 }

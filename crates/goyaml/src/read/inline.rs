@@ -1,9 +1,12 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::convert::{key_as_sigs, tag_error};
 use crate::read::compose::unknown_anchor;
 use crate::{Content, Entry, Error, ErrorKind, Flavour, Limits, Mapping, Node, Position, Resolved, Style};
+
+/// Up to so many keys are compared with each other instead of being looked up.
+const FEW: usize = 12;
 
 /// Replaces aliases by what they stand for, applies merge keys, and judges duplicate keys.
 pub(crate) struct Inliner {
@@ -82,14 +85,11 @@ impl Inliner {
         self.count(1, node.text().map_or(0, str::len), depth, node.position)?;
         let mut below = 0;
         node.content = match node.content {
-            Content::Sequence(items) => {
-                let mut out = Vec::with_capacity(items.len());
-                for item in items {
-                    let (item, levels) = self.node(item, depth + 1)?;
-                    below = below.max(levels + 1);
-                    out.push(item);
+            Content::Sequence(mut items) => {
+                for item in &mut items {
+                    below = below.max(self.in_place(item, depth + 1)? + 1);
                 }
-                Content::Sequence(out)
+                Content::Sequence(items)
             }
             Content::Mapping(mapping) => {
                 let (mapping, levels) = self.mapping(mapping, depth)?;
@@ -113,6 +113,14 @@ impl Inliner {
             self.anchors.insert(anchor, Anchored::Done(Rc::new(measured)));
         }
         Ok((node, below))
+    }
+
+    /// As [`node`](Self::node), for a node that stays where it is.
+    fn in_place(&mut self, node: &mut Node, depth: usize) -> Result<usize, Error> {
+        let taken = std::mem::replace(node, Node::sequence(Vec::new()));
+        let (inlined, levels) = self.node(taken, depth)?;
+        *node = inlined;
+        Ok(levels)
     }
 
     fn alias(&mut self, name: &str, position: Position, depth: usize) -> Result<(Node, usize), Error> {
@@ -160,7 +168,15 @@ impl Inliner {
         .with_go_message("yaml: document contains excessive aliasing"))
     }
 
-    fn mapping(&mut self, mapping: Mapping, depth: usize) -> Result<(Mapping, usize), Error> {
+    fn mapping(&mut self, mut mapping: Mapping, depth: usize) -> Result<(Mapping, usize), Error> {
+        if self.is_simple(&mapping) {
+            let mut levels = 0;
+            for Entry { key, value } in mapping.entries_mut() {
+                self.in_place(key, depth + 1)?;
+                levels = levels.max(self.in_place(value, depth + 1)? + 1);
+            }
+            return Ok((mapping, levels));
+        }
         let mut target = Target {
             mapping: Mapping::new(),
             merged: None,
@@ -184,6 +200,29 @@ impl Inliner {
             }
         }
         Ok((target.mapping, target.levels))
+    }
+
+    /// Whether the entries stay as they are: keys are texts that differ, and none of them merges.
+    fn is_simple(&self, mapping: &Mapping) -> bool {
+        let entries = mapping.entries();
+        let plain = |key: &Node| {
+            key.text().is_some()
+                && !is_merge(key)
+                && (!self.flavour.is_sigs()
+                    || matches!(key.resolve_as(self.flavour), Some(Resolved::String(_))))
+        };
+        if !entries.iter().all(|entry| plain(&entry.key)) {
+            return false;
+        }
+        if entries.len() <= FEW {
+            return entries.iter().enumerate().all(|(place, entry)| {
+                entries[..place]
+                    .iter()
+                    .all(|before| before.key.text() != entry.key.text())
+            });
+        }
+        let mut seen = HashSet::with_capacity(entries.len());
+        entries.iter().all(|entry| seen.insert(entry.key.text()))
     }
 
     /// The key as a scalar; for sigs as the string that JSON has.

@@ -264,9 +264,11 @@ impl<'a> Parser<'a> {
         loop {
             let token = self.peek()?;
             let at = token.start;
-            match token.kind.clone() {
-                TokenKind::Anchor(name) if anchor.is_none() => anchor = Some(name),
-                TokenKind::Tag { handle, suffix } if tag.is_none() => tag = Some((handle, suffix, at)),
+            match &token.kind {
+                TokenKind::Anchor(name) if anchor.is_none() => anchor = Some(name.clone()),
+                TokenKind::Tag { handle, suffix } if tag.is_none() => {
+                    tag = Some((handle.clone(), suffix.clone(), at));
+                }
                 _ => break,
             }
             start = start.or(Some(at));

@@ -85,7 +85,13 @@ impl Scanner<'_> {
                     gap.join(&mut text);
                     gap.broken = false;
                 }
-                self.cursor.read(&mut text);
+                // Bytes that never end a plain scalar go at once.
+                self.cursor.read_run(&mut text, |byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'/' | b'_')
+                });
+                if !self.cursor.is_white_or_end(0) && !self.ends_plain() {
+                    self.cursor.read(&mut text);
+                }
                 end = self.cursor.mark;
             }
             if !(self.cursor.is_blank(0) || self.cursor.is_break(0)) {
@@ -146,6 +152,8 @@ impl Scanner<'_> {
                     self.scan_escape(start, &mut text)?;
                 } else {
                     self.cursor.read(&mut text);
+                    self.cursor
+                        .read_run(&mut text, |byte| !matches!(byte, b' ' | b'\'' | b'"' | b'\\'));
                 }
             }
             if self.cursor.byte(0) == quote {

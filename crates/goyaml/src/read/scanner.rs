@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::read::cursor::{Cursor, Mark};
 use crate::read::token::{Found, Token, TokenKind};
@@ -32,7 +32,8 @@ pub(crate) struct Scanner<'a> {
     pub(crate) flow_level: usize,
     pub(crate) simple_key_allowed: bool,
     simple_keys: Vec<SimpleKey>,
-    simple_keys_by_token: HashMap<usize, usize>,
+    /// Numbers of the tokens that may turn out to be keys, ascending, with the levels of their keys.
+    simple_keys_by_token: VecDeque<(usize, usize)>,
     pub(crate) found: VecDeque<Found>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Scanner<'a> {
             flow_level: 0,
             simple_key_allowed: true,
             simple_keys: vec![SimpleKey::default()],
-            simple_keys_by_token: HashMap::new(),
+            simple_keys_by_token: VecDeque::new(),
             found: VecDeque::new(),
         }
     }
@@ -93,7 +94,7 @@ impl<'a> Scanner<'a> {
         let ahead = if self.v3 { 2 } else { 0 };
         loop {
             if self.ended || self.tokens.len() > ahead {
-                let Some(&level) = self.simple_keys_by_token.get(&self.taken) else {
+                let Some(level) = self.level_of_next_token() else {
                     break;
                 };
                 if !self.is_simple_key_valid(level)? || self.ended {
@@ -104,6 +105,33 @@ impl<'a> Scanner<'a> {
         }
         self.available = true;
         Ok(())
+    }
+
+    /// The level at which the next token to be taken may be a key.
+    fn level_of_next_token(&mut self) -> Option<usize> {
+        while let Some(&(number, level)) = self.simple_keys_by_token.front() {
+            if number >= self.taken {
+                return (number == self.taken).then_some(level);
+            }
+            self.simple_keys_by_token.pop_front();
+        }
+        None
+    }
+
+    fn note_simple_key(&mut self, number: usize, level: usize) {
+        match self.simple_keys_by_token.back_mut() {
+            Some(last) if last.0 == number => last.1 = level,
+            _ => self.simple_keys_by_token.push_back((number, level)),
+        }
+    }
+
+    fn forget_simple_key(&mut self, number: usize) {
+        if let Ok(place) = self
+            .simple_keys_by_token
+            .binary_search_by_key(&number, |(number, _)| *number)
+        {
+            self.simple_keys_by_token.remove(place);
+        }
     }
 
     fn push(&mut self, kind: TokenKind, start: Mark) {
@@ -260,8 +288,7 @@ impl<'a> Scanner<'a> {
         if let Some(slot) = self.simple_keys.last_mut() {
             *slot = key;
         }
-        self.simple_keys_by_token
-            .insert(key.token_number, self.simple_keys.len() - 1);
+        self.note_simple_key(key.token_number, self.simple_keys.len() - 1);
         Ok(())
     }
 
@@ -275,7 +302,7 @@ impl<'a> Scanner<'a> {
                 return Err(self.error(Some(mark), "could not find expected ':'"));
             }
             key.possible = false;
-            self.simple_keys_by_token.remove(&number);
+            self.forget_simple_key(number);
         }
         Ok(())
     }
@@ -391,7 +418,7 @@ impl<'a> Scanner<'a> {
         if self.flow_level > 0 {
             self.flow_level -= 1;
             if let Some(key) = self.simple_keys.pop() {
-                self.simple_keys_by_token.remove(&key.token_number);
+                self.forget_simple_key(key.token_number);
             }
         }
         self.simple_key_allowed = false;
@@ -455,7 +482,7 @@ impl<'a> Scanner<'a> {
                 key.mark,
             )?;
             self.simple_keys[level].possible = false;
-            self.simple_keys_by_token.remove(&key.token_number);
+            self.forget_simple_key(key.token_number);
             self.simple_key_allowed = false;
         } else {
             if self.flow_level == 0 {
