@@ -8,6 +8,8 @@ mod transform;
 pub(crate) use schema_state::SchemaState;
 pub(crate) use target::Target;
 
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::field_specs::FieldSpecs;
 use crate::kustomization::Var;
@@ -19,20 +21,20 @@ use crate::schema::Schema;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Accumulator {
     pub(crate) map: ResourceMap,
-    pub(crate) specs: FieldSpecs,
+    pub(crate) specs: Arc<FieldSpecs>,
     pub(crate) variables: Vec<Var>,
 }
 
 impl Accumulator {
     /// Adds everything of another one.
     pub(crate) fn merge(&mut self, other: Self, schema: &Schema) -> Result<()> {
-        if self.map.is_empty() && self.specs == FieldSpecs::default() && self.variables.is_empty() {
+        if self.map.is_empty() && *self.specs == FieldSpecs::default() && self.variables.is_empty() {
             other.map.check_unique(schema)?;
             *self = other;
             return Ok(());
         }
         self.map.append_all(other.map, schema)?;
-        self.specs.merge(&other.specs)?;
+        FieldSpecs::merge_shared(&mut self.specs, &other.specs)?;
         other
             .variables
             .into_iter()
@@ -40,18 +42,20 @@ impl Accumulator {
     }
 
     fn add_variable(&mut self, mut variable: Var) -> Result<()> {
-        if self.variables.iter().any(|known| known.name == variable.name) {
+        let Err(place) = self
+            .variables
+            .binary_search_by(|known| known.name.cmp(&variable.name))
+        else {
             return Err(Error::new(
                 ErrorKind::Variable,
                 format!("the variable {:?} is defined twice", variable.name),
             )
             .remedy("remove one of the definitions"));
-        }
+        };
         if variable.fieldref.field_path.is_empty() {
             "metadata.name".clone_into(&mut variable.fieldref.field_path);
         }
-        self.variables.push(variable);
-        self.variables.sort_by(|left, right| left.name.cmp(&right.name));
+        self.variables.insert(place, variable);
         Ok(())
     }
 
@@ -80,17 +84,16 @@ impl Accumulator {
                     && id.name == wanted.name
                     && (wanted.namespace.is_empty() || id.same_namespace(&wanted))
             };
-            let matches: Vec<usize> = self
-                .map
-                .iter()
-                .enumerate()
-                .filter(|(_, resource)| is_or_was(resource, &fits, schema))
-                .map(|(index, _)| index)
-                .collect();
+            let mut matches = self.map.candidates(Some(wanted.name.as_str()));
+            matches.retain(|index| {
+                self.map
+                    .get(*index)
+                    .is_some_and(|resource| is_or_was(resource, &fits, schema))
+            });
             match matches[..] {
                 [] => {}
                 [index] => {
-                    if let Some(resource) = self.map.contents_mut().get_mut(index) {
+                    if let Some(resource) = self.map.content_mut(index) {
                         resource.variables.push(variable.name.clone());
                     }
                 }

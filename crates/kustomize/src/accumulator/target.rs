@@ -237,23 +237,20 @@ impl<'a, 's> Target<'a, 's> {
                     .merge(&load_configurations(&file.contents, &file.name, limits)?)
                     .map_err(place)?;
             }
-            specs
+            Arc::make_mut(&mut specs)
                 .merge(&loaded)
                 .map_err(|error| self.place(error, "configurations"))?;
         }
-        if self.kustomization.configurations.is_empty() && accumulator.specs == FieldSpecs::default() {
+        if self.kustomization.configurations.is_empty() && *accumulator.specs == FieldSpecs::default() {
             accumulator.specs = specs;
         } else {
-            accumulator
-                .specs
-                .merge(&specs)
+            FieldSpecs::merge_shared(&mut accumulator.specs, &specs)
                 .map_err(|error| self.place(error, "configurations"))?;
         }
         for (index, path) in self.kustomization.crds.iter().enumerate() {
             let place = |error| self.place(error, &format!("crds[{index}]"));
             let file = self.loader.load(path).map_err(place)?;
-            accumulator
-                .specs
+            Arc::make_mut(&mut accumulator.specs)
                 .merge(&load_crds(&file.contents, &file.name, limits)?)
                 .map_err(place)?;
         }

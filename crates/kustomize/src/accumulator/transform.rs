@@ -86,9 +86,11 @@ impl Target<'_, '_> {
             };
             self.step(map, "ReplicaCountTransformer", |map, _| replicas.apply(map))?;
         }
-        for image in &kustomization.images {
+        // Each is a transformation of its own where these are recorded.
+        let at_once = if self.origin.is_some() { 1 } else { usize::MAX };
+        for images in kustomization.images.chunks(at_once) {
             let images = Images {
-                image: image.clone(),
+                images: images.to_vec(),
                 fields: specs.images.clone(),
             };
             self.step(map, "ImageTagTransformer", |map, _| images.apply(map))?;

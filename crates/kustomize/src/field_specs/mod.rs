@@ -7,7 +7,7 @@ mod load;
 pub(crate) use crds::load_crds;
 pub(crate) use load::load_configurations;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
@@ -114,9 +114,9 @@ pub(crate) struct FieldSpecs {
 
 impl FieldSpecs {
     /// kustomize's defaults.
-    pub(crate) fn defaults() -> Self {
-        static TABLE: LazyLock<FieldSpecs> = LazyLock::new(FieldSpecs::parse_defaults);
-        TABLE.clone()
+    pub(crate) fn defaults() -> Arc<Self> {
+        static TABLE: LazyLock<Arc<FieldSpecs>> = LazyLock::new(|| Arc::new(FieldSpecs::parse_defaults()));
+        Arc::clone(&TABLE)
     }
 
     fn parse_defaults() -> Self {
@@ -203,6 +203,17 @@ impl FieldSpecs {
         }
         self.sort();
         Ok(())
+    }
+
+    /// As [`merge`](Self::merge); specifications that all kustomizations have in common stay shared.
+    ///
+    /// # Errors
+    /// As [`merge`](Self::merge).
+    pub(crate) fn merge_shared(own: &mut Arc<Self>, other: &Arc<Self>) -> Result<()> {
+        if Arc::ptr_eq(own, other) || own == other {
+            return Ok(());
+        }
+        Arc::make_mut(own).merge(other)
     }
 
     pub(crate) fn merge_name_reference(&mut self, other: &NameReference) -> Result<()> {

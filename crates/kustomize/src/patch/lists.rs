@@ -165,7 +165,7 @@ impl List<'_, '_> {
             .patch
             .as_ref()
             .and_then(|patch| self.find(patch, &keys, &values));
-        let kind = self.element_kind.clone();
+        let kind = self.element_kind;
         let merger = *self.merger;
         match (target, patch) {
             (None, None) => Ok(None),

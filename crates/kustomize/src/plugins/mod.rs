@@ -280,7 +280,11 @@ fn run_transformer(
         }
         "ImageTagTransformer" => {
             let image = fields.object("imageTag", read_image)?.unwrap_or_default();
-            Images { image, fields: specs }.apply(map)
+            Images {
+                images: vec![image],
+                fields: specs,
+            }
+            .apply(map)
         }
         "ReplicaCountTransformer" => {
             let replica = fields.object("replica", read_replica)?.unwrap_or_default();

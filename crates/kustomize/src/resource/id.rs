@@ -120,10 +120,18 @@ impl ResourceId {
 
     /// The key under which equal ids are found.
     pub(crate) fn key(&self) -> IdKey {
+        self.clone().into_key()
+    }
+
+    /// As [`key`](Self::key), of an id that is not needed any more.
+    pub(crate) fn into_key(mut self) -> IdKey {
+        if self.cluster_scoped || self.namespace.is_empty() {
+            self.namespace = self.effective_namespace().to_owned();
+        }
         IdKey {
-            gvk: self.gvk.clone(),
-            name: self.name.clone(),
-            namespace: self.effective_namespace().to_owned(),
+            gvk: self.gvk,
+            name: self.name,
+            namespace: self.namespace,
         }
     }
 }
@@ -149,6 +157,6 @@ impl fmt::Display for ResourceId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct IdKey {
     gvk: Gvk,
-    name: String,
+    pub(crate) name: String,
     namespace: String,
 }

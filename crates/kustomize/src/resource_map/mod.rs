@@ -1,5 +1,6 @@
 //! The objects of a build, in order, found by their present or former identities.
 
+mod indexes;
 mod labels;
 mod selector;
 mod sort;
@@ -8,25 +9,20 @@ pub(crate) use selector::Matcher;
 pub(crate) use sort::sort;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
+use self::indexes::{Indexes, identities, index_names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::resource::{IdKey, Origin, Resource, ResourceId};
 use crate::schema::Schema;
-
-/// Indexes over the identities; dropped whenever they could have changed.
-#[derive(Debug, Clone, Default)]
-struct Indexes {
-    /// Present identities.
-    current: Option<HashMap<IdKey, usize>>,
-    /// Present and former identities.
-    any: Option<HashMap<IdKey, Vec<usize>>>,
-}
 
 /// The objects of a build, in order.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceMap {
     resources: Vec<Resource>,
     indexes: Indexes,
+    /// Whether something may have emptied an object since empty ones were dropped.
+    touched: bool,
 }
 
 impl ResourceMap {
@@ -34,6 +30,7 @@ impl ResourceMap {
         Self {
             resources,
             indexes: Indexes::default(),
+            touched: true,
         }
     }
 
@@ -78,19 +75,26 @@ impl ResourceMap {
     /// The objects for changes that may change identities.
     pub(crate) fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indexes = Indexes::default();
+        self.touched = true;
         &mut self.resources
     }
 
     /// The objects for changes that leave identities alone.
     pub(crate) fn contents_mut(&mut self) -> &mut [Resource] {
+        self.touched = true;
         &mut self.resources
+    }
+
+    /// One object, for changes that leave its identities alone and something of it.
+    pub(crate) fn content_mut(&mut self, index: usize) -> Option<&mut Resource> {
+        self.resources.get_mut(index)
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Resource> {
         self.resources.get(index)
     }
 
-    /// Changes one object; indexes survive if its identities do.
+    /// Changes one object; the indexes follow its identities.
     pub(crate) fn change<T>(
         &mut self,
         index: usize,
@@ -100,12 +104,27 @@ impl ResourceMap {
         let Some(resource) = self.resources.get_mut(index) else {
             return Ok(None);
         };
-        let before = (resource.id(schema), resource.state.previous.len());
+        let before = self.indexes.tracks().then(|| identities(resource, schema));
         let result = change(resource);
-        if (resource.id(schema), resource.state.previous.len()) != before || resource.is_empty() {
-            self.indexes = Indexes::default();
+        self.touched |= resource.is_empty();
+        match before {
+            Some(before) => {
+                let after = identities(resource, schema);
+                self.indexes.update(index, &before, after);
+            }
+            None => self.indexes = Indexes::default(),
         }
         result.map(Some)
+    }
+
+    /// The objects that have or had a name; all objects if none is given.
+    pub(crate) fn candidates(&mut self, name: Option<&str>) -> Vec<usize> {
+        let Some(name) = name else {
+            return (0..self.resources.len()).collect();
+        };
+        let resources = &self.resources;
+        let names = self.indexes.names.get_or_insert_with(|| index_names(resources));
+        names.get(name).cloned().unwrap_or_default()
     }
 
     fn current(&mut self, schema: &Schema) -> &mut HashMap<IdKey, usize> {
@@ -114,7 +133,7 @@ impl ResourceMap {
             resources
                 .iter()
                 .enumerate()
-                .map(|(index, resource)| (resource.id(schema).key(), index))
+                .map(|(index, resource)| (resource.id(schema).into_key(), index))
                 .collect()
         })
     }
@@ -124,8 +143,8 @@ impl ResourceMap {
         self.indexes.any.get_or_insert_with(|| {
             let mut any: HashMap<IdKey, Vec<usize>> = HashMap::with_capacity(resources.len());
             for (index, resource) in resources.iter().enumerate() {
-                if !resource.is_empty() {
-                    add_ids(&mut any, index, resource, schema);
+                for key in identities(resource, schema) {
+                    any.entry(key).or_default().push(index);
                 }
             }
             any
@@ -137,18 +156,22 @@ impl ResourceMap {
     /// # Errors
     /// One with the same identity is there.
     pub(crate) fn append(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
-        let id = resource.id(schema);
-        let key = id.key();
+        let key = resource.id(schema).into_key();
         let index = self.resources.len();
-        if let Some(other) = self.current(schema).get(&key).copied() {
-            return Err(self.duplicate(&resource, &id, other));
+        let other = match self.current(schema).entry(key) {
+            Entry::Occupied(entry) => Some(*entry.get()),
+            Entry::Vacant(entry) => {
+                entry.insert(index);
+                None
+            }
+        };
+        if let Some(other) = other {
+            return Err(self.duplicate(&resource, &resource.id(schema), other));
         }
-        self.current(schema).insert(key, index);
-        if let Some(any) = &mut self.indexes.any
-            && !resource.is_empty()
-        {
-            add_ids(any, index, &resource, schema);
+        if self.indexes.tracks() {
+            self.indexes.add(index, identities(&resource, schema));
         }
+        self.touched |= resource.is_empty();
         self.resources.push(resource);
         Ok(())
     }
@@ -244,7 +267,9 @@ impl ResourceMap {
                         resource.set_origin(&origin)?;
                     }
                 }
-                self.indexes = Indexes::default();
+                let before = identities(old, schema);
+                self.indexes.update(index, &before, identities(&resource, schema));
+                self.touched |= resource.is_empty();
                 self.resources[index] = resource;
                 Ok(())
             }
@@ -259,18 +284,18 @@ impl ResourceMap {
 
     /// Drops objects of which nothing is left.
     pub(crate) fn drop_empty(&mut self) {
-        if self.resources.iter().any(Resource::is_empty) {
+        if self.touched && self.resources.iter().any(Resource::is_empty) {
             self.resources_mut().retain(|resource| !resource.is_empty());
         }
+        self.touched = false;
     }
 
     /// Fails if two objects have become the same.
     pub(crate) fn check_unique(&self, schema: &Schema) -> Result<()> {
         let mut seen: HashMap<IdKey, usize> = HashMap::with_capacity(self.resources.len());
         for (index, resource) in self.resources.iter().enumerate() {
-            let id = resource.id(schema);
-            if let Some(other) = seen.insert(id.key(), index) {
-                return Err(self.duplicate(resource, &id, other));
+            if let Some(other) = seen.insert(resource.id(schema).into_key(), index) {
+                return Err(self.duplicate(resource, &resource.id(schema), other));
             }
         }
         Ok(())
@@ -296,19 +321,6 @@ impl ResourceMap {
                     resource.add_transformation(origin)
                 }
             })
-    }
-}
-
-fn add_ids(any: &mut HashMap<IdKey, Vec<usize>>, index: usize, resource: &Resource, schema: &Schema) {
-    for key in resource
-        .previous_ids()
-        .map(|id| id.key())
-        .chain([resource.id(schema).key()])
-    {
-        let list = any.entry(key).or_default();
-        if list.last() != Some(&index) {
-            list.push(index);
-        }
     }
 }
 

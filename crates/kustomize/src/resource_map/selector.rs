@@ -3,7 +3,7 @@ use regex::Regex;
 use super::labels::LabelSelector;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kustomization::Selector;
-use crate::resource::{Gvk, Resource};
+use crate::resource::{Gvk, Resource, split_api_version};
 use crate::schema::Schema;
 
 /// A pattern that must match a whole text.
@@ -28,6 +28,14 @@ impl Pattern {
         Regex::new(&format!("^(?:{text})$"))
             .map(Self::Expression)
             .map_err(|error| format!("{text:?} is no regular expression: {error}"))
+    }
+
+    /// The one text that matches, if there is but one.
+    fn literal(&self) -> Option<&str> {
+        match self {
+            Self::Literal(literal) => Some(literal),
+            _ => None,
+        }
     }
 
     pub(crate) fn matches(&self, text: &str) -> bool {
@@ -89,6 +97,21 @@ impl Matcher {
         self.kind.matches(&gvk.kind) && self.group.matches(&gvk.group) && self.version.matches(&gvk.version)
     }
 
+    /// The one name that is asked for, if it is but one.
+    pub(crate) fn literal_name(&self) -> Option<&str> {
+        self.name.literal()
+    }
+
+    /// Whether the object is or was of a kind that is asked for.
+    pub(crate) fn matches_kind(&self, resource: &Resource) -> bool {
+        self.kind.matches(resource.kind())
+            || resource
+                .state
+                .previous
+                .iter()
+                .any(|id| self.kind.matches(&id.kind))
+    }
+
     pub(crate) fn matches_name(&self, name: &str) -> bool {
         self.name.matches(name)
     }
@@ -109,14 +132,20 @@ impl Matcher {
 
     /// Whether a patch with this target is for the object.
     pub(crate) fn selects(&self, resource: &Resource, schema: &Schema) -> bool {
-        let current = resource.id(schema);
-        if !self.matches_gvk(&current.gvk) {
-            return false;
-        }
-        let original = resource.original_id(schema);
-        (self.matches_namespace(original.effective_namespace())
-            || self.matches_namespace(current.effective_namespace()))
-            && (self.matches_name(&original.name) || self.matches_name(&current.name))
+        let (group, version) = split_api_version(resource.api_version());
+        let original = resource.state.previous.first();
+        self.kind.matches(resource.kind())
+            && self.group.matches(group)
+            && self.version.matches(version)
+            && (self.matches_name(resource.name())
+                || original.is_some_and(|original| self.matches_name(&original.name)))
+            && self.selects_namespace(resource, schema)
             && self.matches_labels(resource)
+    }
+
+    fn selects_namespace(&self, resource: &Resource, schema: &Schema) -> bool {
+        matches!(self.namespace, Pattern::Any)
+            || self.matches_namespace(resource.original_id(schema).effective_namespace())
+            || self.matches_namespace(resource.id(schema).effective_namespace())
     }
 }

@@ -34,12 +34,12 @@ pub(crate) fn sort(map: &mut ResourceMap, options: &SortOptions, schema: &Schema
     }
     let ranks = ranks(options.legacy_sort_options.as_ref());
     let resources = map.resources_mut();
-    let mut keyed: Vec<(ResourceId, usize)> = resources
+    let mut keyed: Vec<(Key, usize)> = resources
         .iter()
         .enumerate()
-        .map(|(index, resource)| (resource.id(schema), index))
+        .map(|(index, resource)| (Key::new(resource.id(schema), &ranks), index))
         .collect();
-    keyed.sort_by(|(left, _), (right, _)| compare(left, right, &ranks));
+    keyed.sort_by(|(left, _), (right, _)| compare(left, right));
     let mut taken: Vec<Option<_>> = std::mem::take(resources).into_iter().map(Some).collect();
     *resources = keyed
         .into_iter()
@@ -65,13 +65,33 @@ fn ranks(options: Option<&LegacySortOptions>) -> HashMap<String, i64> {
     ranks
 }
 
-fn compare(left: &ResourceId, right: &ResourceId, ranks: &HashMap<String, i64>) -> Ordering {
-    if left.gvk == right.gvk {
-        return id_text(left).cmp(&id_text(right));
+/// What the order of an object follows from.
+struct Key {
+    rank: i64,
+    gvk: Gvk,
+    /// The kind with its group and version as kustomize compares them.
+    gvk_text: String,
+    /// Namespace and name as kustomize compares them among objects of one kind.
+    id_text: String,
+}
+
+impl Key {
+    fn new(id: ResourceId, ranks: &HashMap<String, i64>) -> Self {
+        Self {
+            rank: ranks.get(&id.gvk.kind).copied().unwrap_or(0),
+            gvk_text: gvk_text(&id.gvk),
+            id_text: format!("{}|{}", or(&id.namespace, "~X"), or(&id.name, "~N")),
+            gvk: id.gvk,
+        }
     }
-    let rank = |gvk: &Gvk| ranks.get(&gvk.kind).copied().unwrap_or(0);
-    rank(&left.gvk).cmp(&rank(&right.gvk)).then_with(|| {
-        let order = gvk_text(&left.gvk).cmp(&gvk_text(&right.gvk));
+}
+
+fn compare(left: &Key, right: &Key) -> Ordering {
+    if left.gvk == right.gvk {
+        return left.id_text.cmp(&right.id_text);
+    }
+    left.rank.cmp(&right.rank).then_with(|| {
+        let order = left.gvk_text.cmp(&right.gvk_text);
         let namespaces = left.gvk.kind == "Namespace" && right.gvk.kind == "Namespace";
         let core = left.gvk.group.is_empty() || right.gvk.group.is_empty();
         if namespaces && core {
@@ -93,8 +113,4 @@ fn gvk_text(gvk: &Gvk) -> String {
         or(&gvk.version, "~V"),
         or(&gvk.kind, "~K")
     )
-}
-
-fn id_text(id: &ResourceId) -> String {
-    format!("{}|{}|{}", id.gvk, or(&id.namespace, "~X"), or(&id.name, "~N"))
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 use sluice_goyaml::{Flavour, parse_json};
 
+use super::built_in::BuiltIn;
 use super::{Definition, Field, Place, Schema, Shape, Strategy};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -42,6 +43,7 @@ pub(super) fn add(schema: &mut Schema, text: &[u8], file: &str, place: Place) ->
             numbers: HashMap::new(),
             successors: HashMap::new(),
             place,
+            replaced: schema.replaced,
         };
         for name in definitions.keys() {
             builder.define(name);
@@ -87,11 +89,13 @@ fn type_meta(gvk: &Value) -> (String, String) {
 
 struct Builder<'a> {
     types: Vec<Definition>,
-    kinds: HashMap<(String, String), usize>,
+    kinds: HashMap<(String, String), Shape>,
     definitions: &'a Map<String, Value>,
     numbers: HashMap<String, usize>,
     successors: HashMap<usize, usize>,
     place: Place,
+    /// Whether the built-in kinds do not hold.
+    replaced: bool,
 }
 
 impl Builder<'_> {
@@ -107,23 +111,33 @@ impl Builder<'_> {
         let Some(value) = own.filter(|_| built_in.is_none() || self.place == Place::Above) else {
             return built_in;
         };
-        let number = self.types.len();
-        self.types.push(Definition::default());
+        let (place, number) = self.reserve();
         self.numbers.insert(name.to_owned(), number);
         self.successors
             .extend(built_in.map(|built_in| (built_in, number)));
-        let definition = self.definition(value);
-        self.types[number] = definition;
+        self.types[place] = self.definition(value);
         let kinds = value
             .get("x-kubernetes-group-version-kind")
             .and_then(Value::as_array);
         for gvk in kinds.into_iter().flatten() {
-            let number_of_kind = self.kinds.entry(type_meta(gvk)).or_insert(number);
-            if self.place == Place::Above {
-                *number_of_kind = number;
-            }
+            self.add_kind(type_meta(gvk), Shape::Object(number));
         }
         Some(number)
+    }
+
+    /// Makes room for a definition: its place among the custom ones, and its number among all.
+    fn reserve(&mut self) -> (usize, usize) {
+        let place = self.types.len();
+        self.types.push(Definition::default());
+        (place, BuiltIn::get().len() + place)
+    }
+
+    fn add_kind(&mut self, key: (String, String), shape: Shape) {
+        if self.place == Place::Above {
+            self.kinds.insert(key, shape);
+        } else if self.replaced || BuiltIn::get().shape(&key.0, &key.1).is_none() {
+            self.kinds.entry(key).or_insert(shape);
+        }
     }
 
     fn definition(&mut self, value: &Value) -> Definition {
@@ -179,10 +193,8 @@ impl Builder<'_> {
         if value.get("properties").is_some_and(Value::is_object)
             || value.get("additionalProperties").is_some_and(Value::is_object)
         {
-            let number = self.types.len();
-            self.types.push(Definition::default());
-            let definition = self.definition(value);
-            self.types[number] = definition;
+            let (place, number) = self.reserve();
+            self.types[place] = self.definition(value);
             return Some(Shape::Object(number));
         }
         Some(Shape::Any)

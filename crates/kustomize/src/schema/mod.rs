@@ -8,16 +8,17 @@
 //! for scalars), `.` anything. `!merge:name` is a strategy with its merge keys. The field `*` stands for the
 //! values of a map. The table is printed by the subcommand `schema` of the testbed's oracle.
 
+mod built_in;
 mod custom;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 
+use self::built_in::BuiltIn;
 use crate::error::Result;
 use crate::resource::Gvk;
 
-const BUILT_IN: &str = include_str!("built_in.txt");
 /// The version that kustomizations may name under `openapi.version`.
 const BUILT_IN_VERSION: &str = "v1.21.2";
 
@@ -82,56 +83,48 @@ pub(crate) struct Schema {
     /// Whether anyone asked for the scope of a kind that is not well known: kustomize then loads the built-in
     /// schema when it needs it, on top of a custom one.
     awaited: AtomicBool,
+    /// Whether the built-in kinds have been replaced; their scopes hold even so.
+    replaced: bool,
+    /// The definitions of custom schemas, numbered after the built-in ones.
     definitions: Arc<Vec<Definition>>,
-    kinds: Arc<HashMap<(String, String), usize>>,
+    /// The custom kinds that hold, by apiVersion and kind.
+    kinds: Arc<HashMap<(String, String), Shape>>,
     /// Built-in definitions that a custom schema defines again, and which take their place.
     successors: Arc<HashMap<usize, usize>>,
+    /// Whether custom kinds have namespaces.
     scopes: HashMap<(String, String), bool>,
-    /// Scopes that hold even if the schema has been replaced.
-    known_scopes: Arc<HashMap<(String, String), bool>>,
+}
+
+/// Sets a flag. Most often it is set, and a write would cost more than a look.
+fn raise(flag: &AtomicBool) {
+    if !flag.load(Ordering::Relaxed) {
+        flag.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Schema {
     /// The built-in schema, for one build.
     pub(crate) fn built_in() -> Arc<Self> {
-        static TABLE: LazyLock<Schema> = LazyLock::new(Schema::parse_built_in);
-        Arc::new(TABLE.copy())
+        Arc::new(Self {
+            used: AtomicBool::new(false),
+            awaited: AtomicBool::new(false),
+            replaced: false,
+            definitions: Arc::default(),
+            kinds: Arc::default(),
+            successors: Arc::default(),
+            scopes: HashMap::new(),
+        })
     }
 
     fn copy(&self) -> Self {
         Self {
             used: AtomicBool::new(self.used.load(Ordering::Relaxed)),
             awaited: AtomicBool::new(self.awaited.load(Ordering::Relaxed)),
+            replaced: self.replaced,
             definitions: Arc::clone(&self.definitions),
             kinds: Arc::clone(&self.kinds),
             successors: Arc::clone(&self.successors),
             scopes: self.scopes.clone(),
-            known_scopes: Arc::clone(&self.known_scopes),
-        }
-    }
-
-    fn parse_built_in() -> Self {
-        let mut kinds = HashMap::new();
-        let mut lines = BUILT_IN.lines();
-        let mut known = HashMap::new();
-        for line in lines.by_ref().take_while(|line| *line != "#") {
-            let mut words = line.split(' ');
-            let mut word = || words.next().unwrap_or_default().to_owned();
-            let (scope, api_version, kind) = (word(), word(), word());
-            let number = word().parse().unwrap_or(usize::MAX);
-            if scope != "?" {
-                known.insert((api_version.clone(), kind.clone()), scope == "n");
-            }
-            kinds.insert((api_version, kind), number);
-        }
-        Self {
-            used: AtomicBool::new(false),
-            awaited: AtomicBool::new(false),
-            definitions: Arc::new(lines.map(parse_definition).collect()),
-            kinds: Arc::new(kinds),
-            successors: Arc::default(),
-            scopes: HashMap::new(),
-            known_scopes: Arc::new(known),
         }
     }
 
@@ -149,6 +142,7 @@ impl Schema {
             Place::Alone
         };
         if place == Place::Alone {
+            schema.replaced = true;
             schema.definitions = Arc::default();
             schema.kinds = Arc::default();
             schema.scopes.clear();
@@ -164,12 +158,11 @@ impl Schema {
 
     /// Whether the kind is known to have no namespaces.
     pub(crate) fn is_cluster_scoped(&self, gvk: &Gvk) -> bool {
-        let key = (gvk.api_version(), gvk.kind.clone());
-        if let Some(namespaced) = self.known_scopes.get(&key) {
+        if let Some(namespaced) = BuiltIn::get().is_namespaced(&gvk.group, &gvk.version, &gvk.kind) {
             return !namespaced;
         }
-        self.awaited.store(true, Ordering::Relaxed);
-        self.scopes.get(&key) == Some(&false)
+        raise(&self.awaited);
+        !self.scopes.is_empty() && self.scopes.get(&(gvk.api_version(), gvk.kind.clone())) == Some(&false)
     }
 
     /// The type of objects of a kind.
@@ -177,45 +170,58 @@ impl Schema {
         if api_version.is_empty() || kind.is_empty() {
             return None;
         }
-        self.used.store(true, Ordering::Relaxed);
-        let number = *self.kinds.get(&(api_version.to_owned(), kind.to_owned()))?;
+        raise(&self.used);
+        let custom = if self.kinds.is_empty() {
+            None
+        } else {
+            self.kinds.get(&(api_version.to_owned(), kind.to_owned()))
+        };
+        let shape = match custom {
+            Some(shape) => shape,
+            None if self.replaced => return None,
+            None => BuiltIn::get().shape(api_version, kind)?,
+        };
         Some(TypeRef {
             schema: self,
-            shape: Shape::Object(number),
+            shape,
             strategy: None,
         })
+    }
+
+    fn definition(&self, number: usize) -> Option<&Definition> {
+        let number = self.successors.get(&number).copied().unwrap_or(number);
+        let built_in = BuiltIn::get();
+        match number.checked_sub(built_in.len()) {
+            None => built_in.definition(number),
+            Some(custom) => self.definitions.get(custom),
+        }
     }
 }
 
 /// A type within a schema.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct TypeRef<'a> {
     schema: &'a Schema,
-    shape: Shape,
+    shape: &'a Shape,
     strategy: Option<&'a Strategy>,
 }
 
 impl<'a> TypeRef<'a> {
-    fn of(schema: &'a Schema, field: &'a Field) -> Self {
-        Self {
-            schema,
-            shape: field.shape.clone(),
-            strategy: field.strategy.as_ref(),
-        }
-    }
-
     /// The type of a field.
     pub(crate) fn field(&self, name: &str) -> Option<Self> {
-        match &self.shape {
+        match self.shape {
             Shape::Object(number) => {
-                let number = self.schema.successors.get(number).unwrap_or(number);
-                let definition = self.schema.definitions.get(*number)?;
+                let definition = self.schema.definition(*number)?;
                 let field = definition.fields.get(name).or(definition.values.as_ref())?;
-                Some(Self::of(self.schema, field))
+                Some(Self {
+                    schema: self.schema,
+                    shape: &field.shape,
+                    strategy: field.strategy.as_ref(),
+                })
             }
             Shape::Map(values) => Some(Self {
                 schema: self.schema,
-                shape: (**values).clone(),
+                shape: values,
                 strategy: None,
             }),
             _ => None,
@@ -224,10 +230,10 @@ impl<'a> TypeRef<'a> {
 
     /// The type of a list's elements.
     pub(crate) fn elements(&self) -> Option<Self> {
-        match &self.shape {
+        match self.shape {
             Shape::List(element) => Some(Self {
                 schema: self.schema,
-                shape: (**element).clone(),
+                shape: element,
                 strategy: None,
             }),
             _ => None,
@@ -237,51 +243,6 @@ impl<'a> TypeRef<'a> {
     /// How the list merges, if the schema says so.
     pub(crate) fn strategy(&self) -> Option<&'a Strategy> {
         self.strategy
-    }
-}
-
-fn parse_definition(line: &str) -> Definition {
-    let mut definition = Definition::default();
-    for word in line.split(' ').filter(|word| !word.is_empty()) {
-        let start = word.find(['>', '[', '{', '.']).unwrap_or(word.len());
-        let (name, rest) = word.split_at(start);
-        let (shape, strategy) = rest
-            .split_once('!')
-            .map_or((rest, None), |(shape, text)| (shape, Some(text)));
-        let field = Field {
-            shape: parse_shape(shape),
-            strategy: strategy.map(parse_strategy),
-        };
-        if name == "*" {
-            definition.values = Some(field);
-        } else {
-            definition.fields.insert(name.to_owned(), field);
-        }
-    }
-    definition
-}
-
-fn parse_shape(text: &str) -> Shape {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some('>') => characters.as_str().parse().map_or(Shape::Any, Shape::Object),
-        Some('[') => Shape::List(Box::new(parse_shape(characters.as_str()))),
-        Some('{') => Shape::Map(Box::new(parse_shape(characters.as_str()))),
-        Some('\'') => Shape::Scalar,
-        _ => Shape::Any,
-    }
-}
-
-fn parse_strategy(text: &str) -> Strategy {
-    let (name, keys) = text.split_once(':').unwrap_or((text, ""));
-    let keys = keys
-        .split(',')
-        .filter(|key| !key.is_empty())
-        .map(str::to_owned)
-        .collect();
-    Strategy {
-        name: name.to_owned(),
-        keys,
     }
 }
 

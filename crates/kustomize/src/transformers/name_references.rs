@@ -3,14 +3,15 @@
 //! Only names change on the way here, never during this pass, so the facts about all objects are taken once
 //! and candidates are found by their former names.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sluice_goyaml::{Content, Node};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::field_specs::{NameReference, split_path};
-use crate::resource::{Gvk, NOT_A_NAMESPACE, Resource, ResourceId};
+use crate::resource::{DEFAULT_NAMESPACE, Gvk, NOT_A_NAMESPACE, Resource, ResourceId};
 use crate::resource_map::ResourceMap;
 use crate::schema::Schema;
 use crate::tree::{self, Create, Outcome};
@@ -27,8 +28,26 @@ struct Facts {
 
 struct Objects {
     facts: Vec<Facts>,
-    by_former_name: HashMap<String, Vec<usize>>,
-    by_original_namespace: HashMap<String, Vec<usize>>,
+    by_former_name: HashMap<String, Namesakes>,
+    by_original_namespace: HashMap<String, Spread>,
+}
+
+/// The objects that had a name, ascending.
+#[derive(Default)]
+struct Namesakes {
+    all: Vec<usize>,
+    /// The same by their effective and by their original namespaces; only made where there are many.
+    by_namespace: Option<[HashMap<String, Vec<usize>>; 2]>,
+}
+
+/// From how many on namesakes are told apart by their namespaces.
+const MANY: usize = 16;
+
+/// Where the objects are now that were in one namespace at first.
+#[derive(Default)]
+struct Spread {
+    effective: HashSet<String>,
+    named: HashSet<String>,
 }
 
 /// A field that refers to objects of a kind.
@@ -142,13 +161,13 @@ fn role_of(resource: &Resource) -> Option<(String, String)> {
 
 impl Objects {
     fn new(map: &ResourceMap, schema: &Schema) -> Self {
-        let mut by_former_name: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut by_original_namespace: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_former_name: HashMap<String, Namesakes> = HashMap::new();
+        let mut by_original_namespace: HashMap<String, Spread> = HashMap::new();
         let mut facts = Vec::with_capacity(map.len());
         for (index, resource) in map.iter().enumerate() {
             let previous: Vec<ResourceId> = resource.previous_ids().collect();
             for id in &previous {
-                let list = by_former_name.entry(id.name.clone()).or_default();
+                let list = &mut by_former_name.entry(id.name.clone()).or_default().all;
                 if list.last() != Some(&index) {
                     list.push(index);
                 }
@@ -159,10 +178,13 @@ impl Objects {
                 .first()
                 .map_or(effective.as_str(), ResourceId::effective_namespace)
                 .to_owned();
-            by_original_namespace
-                .entry(original.clone())
-                .or_default()
-                .push(index);
+            let spread = by_original_namespace.entry(original.clone()).or_default();
+            if !spread.effective.contains(&effective) {
+                spread.effective.insert(effective.clone());
+            }
+            if !spread.named.contains(&id.namespace) {
+                spread.named.insert(id.namespace.clone());
+            }
             facts.push(Facts {
                 id,
                 effective,
@@ -171,6 +193,9 @@ impl Objects {
                 prefixes: resource.state.prefixes.clone(),
                 suffixes: resource.state.suffixes.clone(),
             });
+        }
+        for namesakes in by_former_name.values_mut() {
+            namesakes.tell_apart(&facts);
         }
         Self {
             facts,
@@ -243,6 +268,42 @@ impl View {
     }
 }
 
+impl Namesakes {
+    fn tell_apart(&mut self, facts: &[Facts]) {
+        if self.all.len() <= MANY {
+            return;
+        }
+        let by = |namespace: fn(&Facts) -> &String| {
+            let mut map: HashMap<String, Vec<usize>> = HashMap::new();
+            for index in &self.all {
+                map.entry(namespace(&facts[*index]).clone())
+                    .or_default()
+                    .push(*index);
+            }
+            map
+        };
+        self.by_namespace = Some([by(|facts| &facts.effective), by(|facts| &facts.original)]);
+    }
+}
+
+/// The namespace that a reference names.
+struct Space<'a> {
+    namespace: &'a str,
+    /// Whether it means the one that objects were in at first.
+    by_original: bool,
+}
+
+impl Space<'_> {
+    fn holds(&self, facts: &Facts) -> bool {
+        let own = if self.by_original {
+            &facts.original
+        } else {
+            &facts.effective
+        };
+        own == self.namespace && own != NOT_A_NAMESPACE
+    }
+}
+
 struct Lookup<'a> {
     objects: &'a Objects,
     view: &'a View,
@@ -274,7 +335,7 @@ impl Lookup<'_> {
 
     fn update_scalar(&self, node: &mut Node, found: &mut Vec<usize>) -> Outcome<()> {
         let old = tree::text_of(node).to_owned();
-        let Some(index) = self.select(&old, &|_| true, false)? else {
+        let Some(index) = self.select(&old, None, false)? else {
             return Ok(());
         };
         found.push(index);
@@ -294,19 +355,13 @@ impl Lookup<'_> {
             .get("namespace")
             .map(|namespace| tree::text_of(namespace).to_owned());
         let selected = match &namespace {
-            None => self.select(&old, &|_| true, true)?,
+            None => self.select(&old, None, true)?,
             Some(namespace) => {
-                let by_original = namespace != NOT_A_NAMESPACE && self.any_was_in(namespace);
-                let in_namespace = |index: usize| {
-                    let facts = &self.objects.facts[index];
-                    let own = if by_original {
-                        &facts.original
-                    } else {
-                        &facts.effective
-                    };
-                    own == namespace && own != NOT_A_NAMESPACE
+                let space = Space {
+                    namespace,
+                    by_original: namespace != NOT_A_NAMESPACE && self.any_was_in(namespace),
                 };
-                self.select(&old, &in_namespace, true)?
+                self.select(&old, Some(&space), true)?
             }
         };
         let Some(index) = selected else { return Ok(()) };
@@ -324,22 +379,62 @@ impl Lookup<'_> {
 
     /// Whether any object in view was in the namespace at first.
     fn any_was_in(&self, namespace: &str) -> bool {
-        let candidates = self.objects.by_original_namespace.get(namespace);
-        candidates
-            .into_iter()
-            .flatten()
-            .any(|index| self.view.sees(self.objects, *index))
+        let Some(spread) = self.objects.by_original_namespace.get(namespace) else {
+            return false;
+        };
+        let view = self.view;
+        view.cluster_scoped
+            || spread.effective.contains(NOT_A_NAMESPACE)
+            || spread
+                .effective
+                .contains(&self.objects.facts[view.referrer].effective)
+            || view
+                .subject_namespaces
+                .iter()
+                .any(|namespace| spread.named.contains(namespace))
+    }
+
+    /// The objects that had the name and may be in view, and in the namespace if one is asked for.
+    fn candidates(&self, name: &str, space: Option<&Space<'_>>) -> Cow<'_, [usize]> {
+        let Some(named) = self.objects.by_former_name.get(name) else {
+            return Cow::Borrowed(&[]);
+        };
+        let Some([by_effective, by_original]) = &named.by_namespace else {
+            return Cow::Borrowed(&named.all);
+        };
+        let mut result: Vec<usize> = Vec::new();
+        let mut add = |map: &HashMap<String, Vec<usize>>, namespace: &str| {
+            result.extend(map.get(namespace).into_iter().flatten());
+        };
+        match space {
+            Some(space) if space.by_original => add(by_original, space.namespace),
+            Some(space) => add(by_effective, space.namespace),
+            None if self.view.cluster_scoped => return Cow::Borrowed(&named.all),
+            None => {
+                add(by_effective, &self.objects.facts[self.view.referrer].effective);
+                add(by_effective, NOT_A_NAMESPACE);
+                for namespace in &self.view.subject_namespaces {
+                    let effective = if namespace.is_empty() {
+                        DEFAULT_NAMESPACE
+                    } else {
+                        namespace
+                    };
+                    add(by_effective, effective);
+                }
+            }
+        }
+        result.sort_unstable();
+        result.dedup();
+        Cow::Owned(result)
     }
 
     fn select(
         &self,
         old: &str,
-        extra: &dyn Fn(usize) -> bool,
+        space: Option<&Space<'_>>,
         compare_namespaces: bool,
     ) -> Outcome<Option<usize>> {
-        let Some(named) = self.objects.by_former_name.get(old) else {
-            return Ok(None);
-        };
+        let named = self.candidates(old, space);
         let target = self.target;
         let was = |index: usize, group: &str, version: &str, kind: &str| {
             self.objects.facts[index]
@@ -350,7 +445,10 @@ impl Lookup<'_> {
         let mut candidates: Vec<usize> = named
             .iter()
             .copied()
-            .filter(|index| self.view.sees(self.objects, *index) && extra(*index))
+            .filter(|index| {
+                self.view.sees(self.objects, *index)
+                    && space.is_none_or(|space| space.holds(&self.objects.facts[*index]))
+            })
             .filter(|index| was(*index, &target.group, &target.version, &target.kind))
             .filter(|index| {
                 self.role

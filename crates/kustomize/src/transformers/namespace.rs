@@ -40,23 +40,23 @@ impl Namespace {
         }
         let mut counts: HashMap<IdKey, usize> = HashMap::with_capacity(map.len());
         for resource in map.iter() {
-            *counts.entry(resource.id(schema).key()).or_default() += 1;
+            *counts.entry(resource.id(schema).into_key()).or_default() += 1;
         }
+        let specs = Spec::all(&self.fields);
         for resource in map.resources_mut() {
             if resource.is_empty() || resource.annotation(HELM_GENERATED) == Some("true") {
                 continue;
             }
-            let before = resource.id(schema).key();
+            let before = resource.id(schema).into_key();
             resource.store_previous_id(schema);
-            self.apply_to(resource, schema)?;
-            let id = resource.id(schema);
+            self.set_in(resource, &specs, schema)?;
             if let Some(count) = counts.get_mut(&before) {
                 *count -= 1;
             }
-            let count = counts.entry(id.key()).or_default();
+            let count = counts.entry(resource.id(schema).into_key()).or_default();
             *count += 1;
             if *count != 1 {
-                return Err(conflict(resource, &id.to_string()));
+                return Err(conflict(resource, &resource.id(schema).to_string()));
             }
         }
         Ok(())
@@ -64,6 +64,10 @@ impl Namespace {
 
     /// Sets the namespace in one object.
     pub(crate) fn apply_to(&self, resource: &mut Resource, schema: &Schema) -> Result<()> {
+        self.set_in(resource, &Spec::all(&self.fields), schema)
+    }
+
+    fn set_in(&self, resource: &mut Resource, specs: &[Spec<'_>], schema: &Schema) -> Result<()> {
         let gvk = resource.gvk();
         let in_v1 = resource.api_version() == "v1";
         let is_binding = matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
@@ -74,7 +78,7 @@ impl Namespace {
         if is_binding {
             self.set_in_subjects(resource)?;
         }
-        for spec in Spec::all(&self.fields) {
+        for spec in specs {
             let handled = spec.field.path == "metadata/namespace"
                 || spec.field.path == "metadata/name" && !in_v1
                 || is_binding

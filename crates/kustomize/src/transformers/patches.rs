@@ -108,7 +108,9 @@ impl PatchTransformer {
         }
         let Some(patch) = patches.pop() else { return Ok(()) };
         let matcher = Matcher::new(target)?;
-        let selected: Vec<usize> = (0..map.len())
+        let candidates = map.candidates(matcher.literal_name());
+        let selected: Vec<usize> = candidates
+            .into_iter()
             .filter(|index| {
                 map.get(*index)
                     .is_some_and(|resource| matcher.selects(resource, schema))
@@ -126,7 +128,7 @@ impl PatchTransformer {
                 .remedy("add target with kind and name"));
         };
         let matcher = Matcher::new(target)?;
-        for index in 0..map.len() {
+        for index in map.candidates(matcher.literal_name()) {
             if !map
                 .get(index)
                 .is_some_and(|resource| matcher.selects(resource, schema))
@@ -216,7 +218,7 @@ impl JsonTransformer {
             );
         }
         let matcher = Matcher::new(&self.target)?;
-        for index in 0..map.len() {
+        for index in map.candidates(matcher.literal_name()) {
             if map
                 .get(index)
                 .is_some_and(|resource| matcher.selects(resource, schema))

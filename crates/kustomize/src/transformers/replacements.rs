@@ -86,7 +86,13 @@ fn ids(resource: &Resource, schema: &Schema) -> Vec<ResourceId> {
     std::iter::once(current).chain(resource.previous_ids()).collect()
 }
 
-fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> Result<Source> {
+fn is_or_was_of_kind(resource: &Resource, kind: &str) -> bool {
+    kind.is_empty()
+        || resource.kind() == kind
+        || resource.state.previous.iter().any(|id| id.kind.as_ref() == kind)
+}
+
+fn read_source(source: &SourceSelector, map: &mut ResourceMap, schema: &Schema) -> Result<Source> {
     let effective = |namespace: &str| {
         if namespace.is_empty() {
             DEFAULT_NAMESPACE.to_owned()
@@ -101,10 +107,16 @@ fn read_source(source: &SourceSelector, map: &ResourceMap, schema: &Schema) -> R
                 .gvk
                 .is_selected_by(&source.group, &source.version, &source.kind)
     };
-    let mut matches = map
-        .iter()
-        .enumerate()
-        .filter(|(_, resource)| !resource.is_empty() && ids(resource, schema).iter().any(selects));
+    let name = Some(source.name.as_str()).filter(|name| !name.is_empty());
+    let candidates = map.candidates(name);
+    let mut matches = candidates
+        .into_iter()
+        .filter_map(|position| Some((position, map.get(position)?)))
+        .filter(|(_, resource)| {
+            !resource.is_empty()
+                && is_or_was_of_kind(resource, &source.kind)
+                && ids(resource, schema).iter().any(selects)
+        });
     let label = format!("{} {}", source.kind, source.name);
     let Some((position, resource)) = matches.next() else {
         return Err(
@@ -198,8 +210,12 @@ fn write_target(
     };
     let select = Matcher::new(select)?;
     let rejects: Vec<Matcher> = target.reject.iter().map(Matcher::new).collect::<Result<_>>()?;
-    for (position, resource) in map.resources_mut().iter_mut().enumerate() {
+    for position in map.candidates(select.literal_name()) {
+        let Some(resource) = map.get(position) else {
+            continue;
+        };
         if resource.is_empty()
+            || !select.matches_kind(resource)
             || !select.matches_labels(resource)
             || rejects
                 .iter()
@@ -217,7 +233,10 @@ fn write_target(
             .iter()
             .any(|reject| !reject.has_no_id && ids.iter().any(|id| matches(reject, id)));
         if !rejected && ids.iter().any(|id| matches(&select, id)) {
-            write_fields(resource, target, source, source.is_in(position))?;
+            let own = source.is_in(position);
+            map.change(position, schema, |resource| {
+                write_fields(resource, target, source, own)
+            })?;
         }
     }
     Ok(())

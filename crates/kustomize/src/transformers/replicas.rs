@@ -20,10 +20,10 @@ impl Replicas {
         let specs = Spec::all(&self.fields);
         let count = self.replica.count.to_string();
         let mut found = false;
-        for resource in map.contents_mut() {
-            if !has_name(resource, &self.replica.name) {
+        for index in map.candidates(Some(&self.replica.name)) {
+            let Some(resource) = map.content_mut(index).filter(|resource| !resource.is_empty()) else {
                 continue;
-            }
+            };
             let gvk = resource.gvk();
             for spec in &specs {
                 if !has_id(resource, &gvk, &self.replica.name, spec.field) {
@@ -50,11 +50,6 @@ impl Replicas {
         .at_field(format!("replicas[{}]", self.replica.name))
         .remedy("correct the name, or remove the entry"))
     }
-}
-
-fn has_name(resource: &Resource, name: &str) -> bool {
-    !resource.is_empty()
-        && (resource.name() == name || resource.state.previous.iter().any(|id| id.name.as_ref() == name))
 }
 
 fn has_id(resource: &Resource, gvk: &Gvk, name: &str, field: &FieldSpec) -> bool {

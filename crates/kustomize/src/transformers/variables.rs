@@ -1,6 +1,6 @@
 //! `vars`: values of fields put in the place of `$(NAME)`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use regex::Regex;
 use sluice_goyaml::{Content, Node, Style};
@@ -9,6 +9,7 @@ use super::Spec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field_specs::FieldSpec;
 use crate::kustomization::Var;
+use crate::resource::Resource;
 use crate::resource_map::ResourceMap;
 use crate::tree::{self, Create, Outcome};
 
@@ -34,9 +35,15 @@ pub(crate) fn resolve_variables(
     if variables.is_empty() {
         return Ok(Vec::new());
     }
+    let mut sources: HashMap<&str, &Resource> = HashMap::new();
+    for resource in map.iter() {
+        for name in &resource.variables {
+            sources.entry(name).or_insert(resource);
+        }
+    }
     let mut values = BTreeMap::new();
     for variable in variables {
-        values.insert(variable.name.clone(), value_of_variable(map, variable)?);
+        values.insert(variable.name.clone(), value_of_variable(&sources, variable)?);
     }
     let mut replacer = Replacer {
         values: &values,
@@ -59,13 +66,10 @@ pub(crate) fn resolve_variables(
         .collect())
 }
 
-fn value_of_variable(map: &ResourceMap, variable: &Var) -> Result<Value> {
+fn value_of_variable(sources: &HashMap<&str, &Resource>, variable: &Var) -> Result<Value> {
     let problem =
         |text: String| Error::new(ErrorKind::Variable, text).at_field(format!("vars[{}]", variable.name));
-    let Some(resource) = map
-        .iter()
-        .find(|resource| resource.variables.contains(&variable.name))
-    else {
+    let Some(resource) = sources.get(variable.name.as_str()) else {
         return Err(problem(format!(
             "there is no {} {:?} for the variable",
             variable.objref.kind, variable.objref.name

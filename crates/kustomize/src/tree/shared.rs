@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use sluice_goyaml::{Content, Mapping, Node};
 
 use super::{Outcome, is_null, kind_name, set_field, string};
@@ -10,9 +12,8 @@ pub(crate) struct Shares {
     groups: Vec<Node>,
 }
 
-fn mark(group: usize) -> String {
-    format!("shared-{group}")
-}
+/// What the anchor of a member starts with; the number of its group follows.
+const MARK: &str = "shared-";
 
 impl Shares {
     /// Starts a group for fields that get `text`.
@@ -31,7 +32,7 @@ impl Shares {
             return Err(format!("expected a mapping, found {found}"));
         };
         let mut value = string(text);
-        value.presentation_mut().anchor = Some(mark(group));
+        value.presentation_mut().anchor = Some(format!("{MARK}{group}"));
         mapping.push(Node::plain(name), value);
         Ok(())
     }
@@ -39,54 +40,72 @@ impl Shares {
     /// Gives all members of a group the value that one of them has been given. Of several, the one that comes
     /// last by its path counts, as kustomize changes fields in that order.
     pub(crate) fn settle(&mut self, root: &mut Node) {
-        for (group, value) in self.groups.iter_mut().enumerate() {
-            let mark = mark(group);
-            let mut latest: Option<(Vec<String>, Node)> = None;
-            find(root, &mark, &mut Vec::new(), &mut |path, node| {
-                let differs = node.text() != value.text() || node.resolve() != value.resolve();
-                if differs && latest.as_ref().is_none_or(|(known, _)| path > known.as_slice()) {
-                    latest = Some((path.to_vec(), node.clone()));
+        if self.groups.is_empty() {
+            return;
+        }
+        let mut latest = BTreeMap::new();
+        self.find_changes(root, &mut Vec::new(), &mut latest);
+        if latest.is_empty() {
+            return;
+        }
+        let mut values = BTreeMap::new();
+        for (group, (_, changed)) in latest {
+            let mut value = changed.clone();
+            value.presentation = None;
+            if let Some(known) = self.groups.get_mut(group) {
+                known.clone_from(&value);
+            }
+            values.insert(group, value);
+        }
+        spread(root, &values);
+    }
+
+    /// Finds the members that have been given another value than their group's, the last of each group.
+    fn find_changes<'n>(
+        &self,
+        node: &'n Node,
+        path: &mut Vec<&'n str>,
+        latest: &mut BTreeMap<usize, (Vec<&'n str>, &'n Node)>,
+    ) {
+        if let Some((group, value)) = group_of(node).and_then(|group| Some((group, self.groups.get(group)?)))
+            && (node.text() != value.text() || node.resolve() != value.resolve())
+            && latest
+                .get(&group)
+                .is_none_or(|(known, _)| path.as_slice() > known.as_slice())
+        {
+            latest.insert(group, (path.clone(), node));
+        }
+        match &node.content {
+            Content::Mapping(mapping) => {
+                for (name, value) in mapping.iter() {
+                    path.push(name);
+                    self.find_changes(value, path, latest);
+                    path.pop();
                 }
-            });
-            if let Some((_, mut new)) = latest {
-                new.presentation = None;
-                *value = new;
-                spread(root, &mark, value);
             }
+            Content::Sequence(items) => {
+                for item in items {
+                    self.find_changes(item, path, latest);
+                }
+            }
+            _ => {}
         }
     }
 }
 
-fn is_member(node: &Node, mark: &str) -> bool {
-    node.presentation
-        .as_ref()
-        .is_some_and(|presentation| presentation.anchor.as_deref() == Some(mark))
+/// The group that a node is a member of.
+fn group_of(node: &Node) -> Option<usize> {
+    let mark = node.presentation.as_ref()?.anchor.as_deref()?;
+    mark.strip_prefix(MARK)?.parse().ok()
 }
 
-fn find(node: &Node, mark: &str, path: &mut Vec<String>, seen: &mut dyn FnMut(&[String], &Node)) {
-    if is_member(node, mark) {
-        seen(path, node);
-    }
-    match &node.content {
-        Content::Mapping(mapping) => {
-            for (name, value) in mapping.iter() {
-                path.push(name.to_owned());
-                find(value, mark, path, seen);
-                path.pop();
-            }
-        }
-        Content::Sequence(items) => items.iter().for_each(|item| find(item, mark, path, seen)),
-        _ => {}
-    }
-}
-
-fn spread(node: &mut Node, mark: &str, value: &Node) {
-    if is_member(node, mark) {
+fn spread(node: &mut Node, values: &BTreeMap<usize, Node>) {
+    if let Some(value) = group_of(node).and_then(|group| values.get(&group)) {
         super::overwrite(node, value.clone());
     }
     match &mut node.content {
-        Content::Mapping(mapping) => mapping.values_mut().for_each(|child| spread(child, mark, value)),
-        Content::Sequence(items) => items.iter_mut().for_each(|child| spread(child, mark, value)),
+        Content::Mapping(mapping) => mapping.values_mut().for_each(|child| spread(child, values)),
+        Content::Sequence(items) => items.iter_mut().for_each(|child| spread(child, values)),
         _ => {}
     }
 }
