@@ -94,6 +94,7 @@ fn random_arguments_give_what_the_real_functions_give() {
                 "htpasswd",
                 "derivePassword",
                 "encryptAES",
+                "fromToml",
             ]
             .contains(&name.as_str())
         })

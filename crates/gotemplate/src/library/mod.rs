@@ -17,6 +17,7 @@ mod paths;
 mod random;
 mod regular_expressions;
 mod strings;
+mod toml;
 mod urls;
 mod versions;
 mod yaml;
@@ -56,6 +57,7 @@ pub fn functions() -> FunctionMap {
     regular_expressions::register(&mut registry);
     dates::register(&mut registry);
     random::register(&mut registry);
+    toml::register(&mut registry);
     passwords::register(&mut registry);
     registry.0
 }

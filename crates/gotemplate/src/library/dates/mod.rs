@@ -253,3 +253,28 @@ fn modify(arguments: &Arguments, must: bool) -> Outcome {
         Err(_) => Ok(time.into_value()),
     }
 }
+
+/// A time as RFC 3339 has it, for TOML; None for anything but a time.
+pub(super) fn time_text(value: &Value) -> Option<Vec<u8>> {
+    let time = time_of(value)?;
+    Some(layout::format(&time, b"2006-01-02T15:04:05.999999999Z07:00"))
+}
+
+/// A date or time of TOML as the Go library has it: local ones are in zones that say so.
+pub(super) fn clock_value(text: &str) -> Value {
+    for (layout, zone) in [
+        ("2006-01-02T15:04:05.999999999Z07:00", None),
+        ("2006-01-02T15:04:05.999999999", Some("datetime-local")),
+        ("2006-01-02", Some("date-local")),
+        ("15:04:05.999999999", Some("time-local")),
+    ] {
+        if let Ok(mut time) = read::parse(layout.as_bytes(), text.as_bytes()) {
+            if let Some(name) = zone {
+                let name = name.to_owned();
+                time.zone = Zone::Fixed { name, offset: 0 };
+            }
+            return time.into_value();
+        }
+    }
+    Value::from(text)
+}
