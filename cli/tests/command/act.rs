@@ -280,7 +280,7 @@ async fn tell_failures(site: &mut Site) {
     // Nobody reconciles buckets here.
     let spec = json!({"bucketName": "b", "endpoint": "s3.example.com", "interval": "1h"});
     create(&site.api(BUCKET), BUCKET, "bucket", spec, Value::Null).await;
-    insta::assert_snapshot!(site.sluice.failure(&["reconcile", "source", "bucket", "bucket", "--timeout=1s"]), @r"
+    insta::assert_snapshot!(site.sluice.failure(&["reconcile", "source", "bucket", "bucket", "--timeout=5s"]), @r"
     ► annotating Bucket bucket in NS namespace
     ✔ Bucket annotated
     ◎ waiting for Bucket reconciliation

@@ -192,7 +192,7 @@ async fn find_a_broken_controller(sluice: &Sluice, client: &Client) {
         .patch("source-controller", &Default::default(), &nowhere(json!("yes")))
         .await
         .unwrap();
-    let told = sluice.failure(&["check", "--timeout=2s", "--components=helm-controller"]);
+    let told = sluice.failure(&["check", "--timeout=10s", "--components=helm-controller"]);
     let line = |text: &str| told.lines().any(|line| line.starts_with(text));
     assert!(
         line("✗ source-controller: deployment not ready: timed out waiting"),

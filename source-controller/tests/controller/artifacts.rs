@@ -12,7 +12,8 @@ use crate::support::{Bench, artifact, condition, conditions};
 
 #[tokio::test]
 async fn a_branch_becomes_a_normalised_artifact_that_is_served() {
-    // SRC-001, SRC-010, SRC-011, SRC-013, SRC-014, SRC-015, SRC-054, SRC-058, COM-004, COM-009
+    // SRC-001, SRC-010, SRC-011, SRC-013, SRC-014, SRC-015, SRC-054, SRC-056 (no alias for GitRepositories), SRC-058,
+    // COM-004, COM-009
     let Some(bench) = Bench::start(&[]).await else {
         return;
     };
@@ -33,6 +34,8 @@ async fn a_branch_becomes_a_normalised_artifact_that_is_served() {
 
     bench.create("app", repository.url(), json!({})).await;
     let object = bench.ready("app").await;
+    let file = format!("{commit}.tar.gz");
+    assert_eq!(bench.stored("app"), [file.clone(), format!("{file}.lock")]);
     let revision = format!("main@sha1:{commit}");
     assert_eq!(
         conditions(&object),
