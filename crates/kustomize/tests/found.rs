@@ -222,3 +222,37 @@ fn a_custom_schema_on_top_of_the_built_in_one_refers_to_it_and_is_referred_to() 
         "",
     );
 }
+
+const CONFIG_MAP: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, annotations: {a: x, b: '1'}}\ndata: {k: v}\n";
+
+#[test]
+fn a_patch_that_may_change_names_has_only_strings_as_annotations() {
+    for annotations in ["{a: null, c: 1, d: true}", "null", "{}", "{a: ~}"] {
+        for options in [
+            "",
+            ", options: {allowNameChange: true}",
+            ", options: {allowKindChange: true}",
+        ] {
+            for target in ["", ", target: {kind: ConfigMap}"] {
+                let kustomization = format!(
+                    "resources: [all.yaml]\npatches:\n- {{patch: '{{apiVersion: v1, kind: ConfigMap, metadata: {{name: web, annotations: {annotations}}}}}'{target}{options}}}\n"
+                );
+                assert_same(
+                    &[("all.yaml", CONFIG_MAP), ("kustomization.yaml", &kustomization)],
+                    "",
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_validator_that_only_notes_a_former_identity_is_refused() {
+    let kustomization = "resources: [all.yaml]\nvalidators:\n- |-\n  apiVersion: builtin\n  kind: NamespaceTransformer\n  metadata: {name: t, namespace: other}\n  unsetOnly: true\n";
+    assert_refused(
+        &[("all.yaml", CONFIG_MAP), ("kustomization.yaml", kustomization)],
+        "",
+        ErrorKind::Plugin,
+    );
+}

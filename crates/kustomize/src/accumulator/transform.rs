@@ -117,7 +117,7 @@ impl Target<'_, '_> {
             let before: Vec<_> = accumulator
                 .map
                 .iter()
-                .map(|resource| resource.node().clone())
+                .map(|resource| (resource.node().clone(), resource.state.clone()))
                 .collect();
             let schema = self.schema.get();
             plugins::transform(&configuration, &self.loader, &mut accumulator.map, &schema)?;
@@ -126,7 +126,7 @@ impl Target<'_, '_> {
                     .map
                     .iter()
                     .zip(&before)
-                    .all(|(resource, node)| resource.node() == node);
+                    .all(|(resource, (node, state))| resource.node() == node && resource.state == *state);
             if !same {
                 return Err(Error::new(ErrorKind::Plugin, "a validator changed the objects")
                     .in_file(self.file.as_str())

@@ -60,6 +60,11 @@ impl PatchTransformer {
                     );
                 }
                 for patch in &mut patches {
+                    if self.options.allow_name_change || self.options.allow_kind_change {
+                        // kustomize notes the options among the annotations, which become strings by that.
+                        let annotations = patch.annotations();
+                        patch.set_string_map("annotations", &annotations)?;
+                    }
                     patch.state.allow_name_change |= self.options.allow_name_change;
                     patch.state.allow_kind_change |= self.options.allow_kind_change;
                 }

@@ -1,6 +1,12 @@
 //! Kustomizations made from a tape of bytes: each choice takes one byte, an empty tape always chooses the
 //! first. Shrinking the tape shrinks the kustomization.
 
+mod fields;
+mod generators;
+mod odd;
+mod patches;
+mod plugins;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -13,6 +19,8 @@ pub(crate) struct Tape<'a> {
     objects: Vec<(&'static str, &'static str)>,
     /// Names that generators have used.
     generated: Vec<&'static str>,
+    /// Files that the kustomization being made refers to.
+    extra: Files,
 }
 
 const NAMES: [&str; 6] = ["web", "db", "cache", "api-v1", "job", "x.y"];
@@ -80,6 +88,7 @@ impl<'a> Tape<'a> {
             bytes: bytes.iter(),
             objects: Vec::new(),
             generated: Vec::new(),
+            extra: Files::new(),
         }
     }
 
@@ -111,6 +120,11 @@ impl<'a> Tape<'a> {
             return (self.pick(kinds), self.name());
         }
         fitting[self.next(fitting.len())]
+    }
+
+    /// Whether the base has an object of one of the kinds.
+    fn has(&self, kinds: &[&str]) -> bool {
+        self.objects.iter().any(|(kind, _)| kinds.contains(kind))
     }
 
     fn map(&mut self, indent: &str, values: &[&'static str]) -> String {
@@ -314,24 +328,6 @@ impl<'a> Tape<'a> {
         }
     }
 
-    fn patch_body(&mut self, kind: &str) -> String {
-        match (kind, self.next(9)) {
-            ("Deployment" | "StatefulSet", 0..=2) => format!("spec:\n{}", self.template("  ")),
-            ("Deployment" | "StatefulSet", 3) => {
-                "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        $patch: delete\n      - name: n\n        image: new\n".to_owned()
-            }
-            ("Deployment" | "StatefulSet", 4) => {
-                "spec:\n  template:\n    spec:\n      containers:\n      - $patch: replace\n      - name: only\n        image: one\n".to_owned()
-            }
-            ("Deployment" | "StatefulSet", 5) => "spec:\n  replicas: null\n  template:\n    spec:\n      volumes: null\n".to_owned(),
-            ("ConfigMap", 0..=3) => format!("data:\n{}", self.map("  ", &VALUES)),
-            ("ConfigMap", 4) => "data:\n  $patch: replace\n  only: x\n".to_owned(),
-            ("Custom", 0..=2) => format!("spec:\n  items:\n  - name: a\n    w: 2\n  empty: null\n{}", self.map("  ", &VALUES)),
-            (_, 8) => "$patch: delete\n".to_owned(),
-            _ => "metadata2: {a: null, b: x}\n".to_owned(),
-        }
-    }
-
     fn api_version(kind: &str) -> &'static str {
         match kind {
             "Deployment" | "StatefulSet" => "apps/v1",
@@ -342,141 +338,6 @@ impl<'a> Tape<'a> {
             "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => "rbac.authorization.k8s.io/v1",
             _ => "v1",
         }
-    }
-
-    fn patch(&mut self) -> String {
-        let (kind, name) = self.known(&["Deployment", "ConfigMap", "Custom", "StatefulSet", "Service"]);
-        let indent = |text: &str| {
-            text.lines()
-                .map(|line| format!("    {line}\n"))
-                .collect::<String>()
-        };
-        let target = match self.next(5) {
-            0 | 1 => String::new(),
-            2 => format!("  target: {{kind: {kind}}}\n"),
-            3 => format!(
-                "  target: {{kind: {kind}, name: \"{}\"}}\n",
-                self.pick(&["w.*", "web|db", ".*-web", "nothing"])
-            ),
-            _ => "  target: {labelSelector: app=plain}\n".to_owned(),
-        };
-        if !target.is_empty() && self.chance(2) {
-            let operation = self.pick(&[
-                "{op: add, path: /metadata/labels/j, value: x}",
-                "{op: replace, path: /metadata/name, value: other}",
-                "{op: add, path: /metadata/annotations/j, value: \"1\"}",
-                "{op: remove, path: /spec/replicas}",
-                "{op: add, path: /data2, value: {a: [1, \"2\", 3.0, true, null]}}",
-                "{op: add, path: /metadata/annotations, value: {k: v}}",
-            ]);
-            return format!("- patch: |-\n    - {operation}\n{target}");
-        }
-        let mut body = format!(
-            "apiVersion: {}\nkind: {kind}\nmetadata:\n  name: {name}\n",
-            Self::api_version(kind)
-        );
-        match self.next(5) {
-            0 => {
-                let _ = write!(
-                    body,
-                    "  labels:\n{}",
-                    self.map("    ", &["plain", "null", "\"x\"", "\"1\""])
-                );
-            }
-            1 => {
-                let _ = write!(
-                    body,
-                    "  annotations:\n{}",
-                    self.map("    ", &["plain", "null", "1", "\"1\""])
-                );
-            }
-            2 => body.push_str("  annotations: null\n"),
-            _ => {}
-        }
-        body.push_str(&self.patch_body(kind));
-        format!("- patch: |-\n{}{target}", indent(&body))
-    }
-
-    fn generator(&mut self, field: &str, allow_merge: bool) -> String {
-        let mut name = self.name();
-        let mut behavior = "create";
-        if allow_merge && !self.generated.is_empty() && self.chance(2) {
-            let place = self.next(self.generated.len());
-            name = self.generated[place];
-            behavior = self.pick(&["merge", "replace"]);
-        }
-        self.generated.push(name);
-        let mut text = format!("{field}:\n- name: {name}\n  behavior: {behavior}\n");
-        text.push_str("  literals:\n");
-        let mut keys = BTreeMap::new();
-        for _ in 0..=self.next(3) {
-            keys.insert(
-                self.pick(&["a", "b", "c.d", "E"]),
-                self.pick(&["1", "x=y", "\"q\"", "true", "", "é<&>", "'s'"]),
-            );
-        }
-        for (key, value) in keys {
-            let _ = writeln!(text, "  - '{key}={}'", value.replace('\'', "''"));
-        }
-        if self.chance(4) {
-            text.push_str("  files: [file.txt]\n  envs: [file.env]\n");
-        }
-        if self.chance(3) {
-            let _ = writeln!(
-                text,
-                "  options: {{disableNameSuffixHash: {}, labels: {{g: \"1\"}}, annotations: {{h: x}}, immutable: {}}}",
-                self.chance(2),
-                self.chance(2)
-            );
-        }
-        text
-    }
-
-    fn replacement(&mut self) -> String {
-        let (kind, source) = self.known(&["ConfigMap", "Custom", "Deployment", "Service"]);
-        let path = match kind {
-            "ConfigMap" => self.pick(&["metadata.name", "data.app", "data", "metadata.labels.l"]),
-            "Custom" => self.pick(&[
-                "spec.items.[name=a].v",
-                "spec.items",
-                "metadata.name",
-                "spec.text",
-            ]),
-            "Service" => self.pick(&[
-                "spec.ports.0.port",
-                "metadata.name",
-                "spec.selector",
-                "metadata.labels.l",
-                "spec.ports.0.targetPort",
-            ]),
-            _ => self.pick(&[
-                "metadata.name",
-                "spec.template.spec.containers.0.image",
-                "metadata.annotations",
-            ]),
-        };
-        let (target, _) = self.known(&KINDS);
-        let field = self.pick(&[
-            "metadata.annotations.r",
-            "spec.template.spec.containers.[name=a].image",
-            "metadata.labels.[app]",
-            "data.copied",
-            "spec.items.*.v",
-            "spec.text.a",
-            "spec.json.a.b",
-            "spec.replicas",
-        ]);
-        let options = match self.next(4) {
-            0 => "\n    options: {create: true}".to_owned(),
-            1 => format!(
-                "\n    options: {{delimiter: \"-\", index: {}, create: true}}",
-                self.pick(&["0", "1", "-1", "9"])
-            ),
-            _ => String::new(),
-        };
-        format!(
-            "- source: {{kind: {kind}, name: {source}, fieldPath: \"{path}\"}}\n  targets:\n  - select: {{kind: {target}}}\n    fieldPaths: [\"{field}\"]{options}\n"
-        )
     }
 
     /// The transforming part of a kustomization.
@@ -578,7 +439,16 @@ impl<'a> Tape<'a> {
         if overlay && self.chance(10) {
             let _ = writeln!(text, "sortOptions: {{order: {}}}", self.pick(&["fifo", "legacy"]));
         }
+        self.rare_fields(&mut text, overlay);
         text
+    }
+
+    /// Adds a kustomization with what it refers to.
+    fn finish(&mut self, files: &mut Files, directory: &str, kustomization: &str) {
+        for (path, contents) in std::mem::take(&mut self.extra) {
+            files.insert(format!("{directory}/{path}"), contents);
+        }
+        add(files, directory, kustomization);
     }
 
     /// A base, perhaps a component, and overlays; the root is the last overlay, `o<n>`.
@@ -588,14 +458,18 @@ impl<'a> Tape<'a> {
         for _ in 0..=self.next(6) {
             let kind = self.pick(&KINDS);
             let name = self.name();
-            let object = self.object(kind, name);
+            let (kind, object) = match self.next(9) {
+                7 => ("Odd", self.odd_object(name)),
+                8 => ("Cluster", self.cluster_object(name)),
+                _ => (kind, self.object(kind, name)),
+            };
             objects.entry((kind, name)).or_insert(object);
         }
         self.objects = objects.keys().copied().collect();
         let text: Vec<String> = objects.into_values().collect();
         files.insert("base/all.yaml".to_owned(), text.join("---\n"));
         let operations = self.operations(false);
-        add(
+        self.finish(
             &mut files,
             "base",
             &format!("resources: [all.yaml]\n{operations}"),
@@ -607,7 +481,7 @@ impl<'a> Tape<'a> {
             if self.chance(4) {
                 let component = format!("c{level}");
                 let operations = self.operations(true).replace("sortOptions", "# sortOptions");
-                add(
+                self.finish(
                     &mut files,
                     &component,
                     &format!("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n{operations}"),
@@ -615,11 +489,16 @@ impl<'a> Tape<'a> {
                 let _ = writeln!(kustomization, "components: [../{component}]");
             }
             kustomization.push_str(&self.operations(true));
-            add(&mut files, &directory, &kustomization);
+            self.finish(&mut files, &directory, &kustomization);
             root = directory;
         }
         (files, root)
     }
+}
+
+/// The text with four spaces before each line.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
 fn add(files: &mut Files, directory: &str, kustomization: &str) {
@@ -628,5 +507,8 @@ fn add(files: &mut Files, directory: &str, kustomization: &str) {
         kustomization.to_owned(),
     );
     files.insert(format!("{directory}/file.txt"), "some\ntext: 1\n".to_owned());
-    files.insert(format!("{directory}/file.env"), "# c\nFOO=bar\nBAZ\n".to_owned());
+    files.insert(
+        format!("{directory}/file.env"),
+        "# c\nFOO=bar\nBAZ\n EMPTY=\n#x\nQUOTED=\"a b\"\n".to_owned(),
+    );
 }
