@@ -2,6 +2,7 @@
 
 use sluice_goyaml::{Flavour, Limits, parse_json, write_sigs, write_v3};
 
+use super::dates::time_text;
 use super::json::{Style, into_list, into_map, mismatch, write};
 use super::{ANY, LIST, MAP, Registry, TEXT};
 use crate::error::Failure;
@@ -22,6 +23,10 @@ pub(super) fn register(registry: &mut Registry) {
         });
     }
     registry.fixed("toYamlPretty", &[ANY], TEXT, |scope, arguments| {
+        // This writer knows times, which need no quotes; inside lists and maps ours has them.
+        if let Some(time) = time_text(&arguments.value(0)) {
+            return Ok(Value::string(time));
+        }
         match to_json(scope, &arguments.value(0)) {
             Ok(json) => Ok(Value::from(without_last_newline(&write_v3(&json, false)))),
             Err(failure) if failure.limit().is_some() => Err(failure),
