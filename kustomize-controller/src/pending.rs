@@ -15,8 +15,6 @@ pub(crate) struct Notes(Mutex<Tables>);
 struct Tables {
     /// Those that wait for a dependency.
     waiting: HashSet<ObjectKey>,
-    /// Objects written by an apply that failed later on, which no inventory lists.
-    written: HashMap<ObjectKey, Vec<Entry>>,
     /// Deletions that wait for the end of the objects.
     terminating: HashMap<ObjectKey, Termination>,
 }
@@ -47,27 +45,6 @@ impl Notes {
         self.tables().waiting.contains(key)
     }
 
-    /// Adds objects that were written by an apply which failed.
-    pub(crate) fn add_written(&self, key: &ObjectKey, entries: Vec<Entry>) {
-        if !entries.is_empty() {
-            self.tables()
-                .written
-                .entry(key.clone())
-                .or_default()
-                .extend(entries);
-        }
-    }
-
-    /// The objects that were written by applies which failed.
-    pub(crate) fn written(&self, key: &ObjectKey) -> Vec<Entry> {
-        self.tables().written.get(key).cloned().unwrap_or_default()
-    }
-
-    /// An apply succeeded: the inventory lists everything again.
-    pub(crate) fn clear_written(&self, key: &ObjectKey) {
-        self.tables().written.remove(key);
-    }
-
     /// Notes that a deletion waits.
     pub(crate) fn begin_termination(&self, key: &ObjectKey, termination: Termination) {
         self.tables().terminating.insert(key.clone(), termination);
@@ -82,7 +59,6 @@ impl Notes {
     pub(crate) fn forget(&self, key: &ObjectKey) {
         let mut tables = self.tables();
         tables.waiting.remove(key);
-        tables.written.remove(key);
         tables.terminating.remove(key);
     }
 

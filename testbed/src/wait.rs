@@ -104,6 +104,61 @@ where
     }
 }
 
+/// Waits until there are so many objects and the condition holds for each. Unlike [`until_all`] it looks only
+/// at objects that have changed, which is what large sets need.
+pub async fn until_each<K: Watched>(
+    api: &Api<K>,
+    count: usize,
+    timeout: Duration,
+    what: &str,
+    mut condition: impl FnMut(&K) -> bool,
+) -> Result<()>
+where
+    K::DynamicType: Clone + Eq + std::hash::Hash,
+{
+    let mut open = std::collections::BTreeMap::new();
+    let mut events = watcher(api.clone(), watcher::Config::default()).boxed();
+    let mut complete = false;
+    let mut failure = String::new();
+    let outcome = tokio::time::timeout(timeout, async {
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(watcher::Event::Init) => {
+                    complete = false;
+                    open.clear();
+                }
+                Ok(watcher::Event::InitDone) => complete = true,
+                Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
+                    let unmet = (!condition(&object)).then_some(object.clone());
+                    open.insert(key_of(&object), unmet);
+                }
+                Ok(watcher::Event::Delete(object)) => {
+                    open.remove(&key_of(&object));
+                }
+                Err(error) => failure = error.to_string(),
+            }
+            if complete && open.len() == count && open.values().all(Option::is_none) {
+                return true;
+            }
+        }
+        false
+    })
+    .await;
+    if outcome == Ok(true) {
+        return Ok(());
+    }
+    let unmet: Vec<_> = open.values().flatten().take(3).map(brief).collect();
+    Err(Error::Timeout {
+        what: format!("{}: {what}", kind_of(api)),
+        after: timeout,
+        last: format!(
+            "{} objects, among them {} {failure}",
+            open.len(),
+            unmet.join("\n")
+        ),
+    })
+}
+
 /// Asks again and again, at short intervals, until there is an answer: for what cannot be watched, such as
 /// files and servers that are not Kubernetes.
 pub async fn until_some<T, F: Future<Output = Option<T>>>(

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt as _, ready};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
@@ -89,6 +90,31 @@ pub struct Applier {
     discovery: Arc<Discovery>,
 }
 
+/// Told of what is about to be written, so that it can be recorded before it exists.
+pub trait Announcer: Send {
+    /// Records the changes that a stage is about to make, as its dry runs have foretold them; objects that
+    /// stay as they are are not among them. Called once for each stage that is not empty, before its first
+    /// write, whether or not it will write.
+    ///
+    /// # Errors
+    /// [`Unannounced`]: then nothing of the stage is written.
+    fn announce<'a>(&'a mut self, changes: &'a [Change]) -> BoxFuture<'a, Result<(), Unannounced>>;
+}
+
+/// The changes of a stage could not be recorded, so they are not made. The [`Announcer`] knows why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the changes could not be recorded, so they were not made")]
+pub struct Unannounced;
+
+/// For those who keep no record.
+struct Silent;
+
+impl Announcer for Silent {
+    fn announce<'a>(&'a mut self, _: &'a [Change]) -> BoxFuture<'a, Result<(), Unannounced>> {
+        ready(Ok(())).boxed()
+    }
+}
+
 /// An object that has passed its dry run.
 struct Prepared {
     change: Change,
@@ -124,6 +150,19 @@ impl Applier {
         objects: Vec<Object>,
         options: &ApplyOptions,
     ) -> Result<ChangeSet, Box<ApplyFailure>> {
+        self.apply_announced(objects, options, &mut Silent).await
+    }
+
+    /// As [`Applier::apply_staged`]; the announcer hears of each stage's changes before they are made.
+    ///
+    /// # Errors
+    /// As for [`Applier::apply_staged`], and [`ApplyError::Unannounced`].
+    pub async fn apply_announced(
+        &self,
+        objects: Vec<Object>,
+        options: &ApplyOptions,
+        announcer: &mut dyn Announcer,
+    ) -> Result<ChangeSet, Box<ApplyFailure>> {
         let Stages {
             definitions,
             classes,
@@ -145,7 +184,7 @@ impl Applier {
             } else {
                 Vec::new()
             };
-            let done = match self.apply_stage(stage, options).await {
+            let done = match self.apply_stage(stage, options, announcer).await {
                 Ok(done) => done,
                 Err(mut failure) => {
                     failure.completed = changes;
@@ -160,7 +199,7 @@ impl Applier {
                 return Err(Box::new(ApplyFailure {
                     error,
                     completed: changes,
-                    written: Vec::new(),
+                    touched: Vec::new(),
                 }));
             }
         }
@@ -168,20 +207,18 @@ impl Applier {
     }
 
     /// Applies the objects of one stage: all are dry-run before the first is written.
-    ///
-    /// # Errors
-    /// [`ApplyFailure`] at the first object that fails.
-    pub async fn apply_stage(
+    async fn apply_stage(
         &self,
         mut objects: Vec<Object>,
         options: &ApplyOptions,
+        announcer: &mut dyn Announcer,
     ) -> Result<ChangeSet, Box<ApplyFailure>> {
         sort(&mut objects);
-        let fail = |error, written| {
+        let fail = |error, touched| {
             Box::new(ApplyFailure {
                 error,
                 completed: ChangeSet::new(),
-                written,
+                touched,
             })
         };
         let prepared: Vec<Prepared> = stream::iter(objects)
@@ -190,23 +227,30 @@ impl Applier {
             .try_collect()
             .await
             .map_err(|error| fail(error, Vec::new()))?;
+        let planned: Vec<Change> = prepared
+            .iter()
+            .filter(|prepared| prepared.pending.is_some())
+            .map(|prepared| prepared.change.clone())
+            .collect();
+        announcer
+            .announce(&planned)
+            .await
+            .map_err(|refused| fail(refused.into(), Vec::new()))?;
         let mut changes = ChangeSet::new();
-        let mut written = Vec::new();
         for Prepared { change, pending } in prepared {
-            if let Some((resource, object)) = pending {
-                if let Err(failure) = self
+            if let Some((resource, object)) = pending
+                && let Err(failure) = self
                     .requests
                     .apply(&resource, &object, &options.manager, false)
                     .await
-                {
-                    let error = ApplyError::Step {
-                        object: object.id(),
-                        step: "apply failed",
-                        failure,
-                    };
-                    return Err(fail(error, written));
-                }
-                written.push(change.clone());
+            {
+                let perhaps = failure.may_have_been_carried_out().then_some(change);
+                let error = ApplyError::Step {
+                    object: object.id(),
+                    step: "apply failed",
+                    failure,
+                };
+                return Err(fail(error, changes.into_iter().chain(perhaps).collect()));
             }
             changes.push(change);
         }

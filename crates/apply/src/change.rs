@@ -113,6 +113,15 @@ impl ChangeSet {
     }
 }
 
+impl IntoIterator for ChangeSet {
+    type Item = Change;
+    type IntoIter = std::vec::IntoIter<Change>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl FromIterator<Change> for ChangeSet {
     fn from_iter<I: IntoIterator<Item = Change>>(changes: I) -> Self {
         Self(changes.into_iter().collect())

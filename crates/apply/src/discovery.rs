@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersion};
 use tokio::time::Instant;
@@ -91,6 +92,51 @@ impl Discovery {
             kind: kind.to_owned(),
             api_version,
         })
+    }
+
+    /// How the kind is served, in this version or, if that is gone, in any other; `None` if the cluster does
+    /// not serve it at all, so that there can be no object of it.
+    ///
+    /// # Errors
+    /// A failed request.
+    pub async fn find(&self, group: &str, version: &str, kind: &str) -> Result<Option<Resource>, Failure> {
+        match self.resolve(group, version, kind).await {
+            Ok(resource) => return Ok(Some(resource)),
+            Err(Failure::UnknownKind { .. }) => {}
+            Err(failure) => return Err(failure),
+        }
+        for other in self.versions(group).await? {
+            if other == version {
+                continue;
+            }
+            match self.resolve(group, &other, kind).await {
+                Ok(resource) => return Ok(Some(resource)),
+                Err(Failure::UnknownKind { .. }) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The versions that the cluster serves of a group, the preferred one first.
+    async fn versions(&self, group: &str) -> Result<Vec<String>, Failure> {
+        if group.is_empty() {
+            return Ok(vec!["v1".to_owned()]);
+        }
+        let path = format!("/apis/{group}");
+        let request = http::Request::get(&path)
+            .body(Vec::new())
+            .map_err(|error| Failure::Transport(error.to_string()))?;
+        let answer = self.client.request::<APIGroup>(request).await;
+        match answer.map_err(|error| failure_of(error, &format!("(get {path})"))) {
+            Ok(found) => Ok(found
+                .versions
+                .into_iter()
+                .map(|version| version.version)
+                .collect()),
+            Err(failure) if failure.is_not_found() => Ok(Vec::new()),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Waits until the cluster serves the kind; gives up after `limit`.

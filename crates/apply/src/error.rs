@@ -1,6 +1,6 @@
 //! What can go wrong, in Flux's words, with the object named.
 
-use crate::{Change, ChangeSet, ObjectId};
+use crate::{Change, ChangeSet, ObjectId, Unannounced};
 
 /// The text client-go makes of a 404 that names no object.
 pub(crate) const UNKNOWN_PATH: &str = "the server could not find the requested resource";
@@ -37,6 +37,21 @@ impl Failure {
     /// Whether the object (or, for a write, the namespace) does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { code: 404, .. })
+    }
+
+    /// Whether the API server knows nothing by that path: the kind is not served, or not in that version.
+    pub(crate) fn is_unknown_path(&self) -> bool {
+        matches!(self, Self::Refused { code: 404, message, .. } if message.starts_with(UNKNOWN_PATH))
+    }
+
+    /// Whether the server may have done what was asked of it nevertheless: its answer did not come through,
+    /// or says that it lost track itself.
+    pub fn may_have_been_carried_out(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => *code >= 500,
+            Self::UnknownKind { .. } => false,
+            Self::Transport(_) => true,
+        }
     }
 
     /// The reason as Flux puts it into the text, for example `Invalid`.
@@ -87,6 +102,9 @@ pub enum ApplyError {
     /// Definitions or classes did not become ready.
     #[error("{0}")]
     NotReady(String),
+    /// The announcer refused: nothing of the stage has been written.
+    #[error(transparent)]
+    Unannounced(#[from] Unannounced),
 }
 
 impl ApplyError {
@@ -94,7 +112,7 @@ impl ApplyError {
     pub fn object(&self) -> Option<&ObjectId> {
         match self {
             Self::DryRun { object, .. } | Self::Step { object, .. } => Some(object),
-            Self::NotReady(_) => None,
+            Self::NotReady(_) | Self::Unannounced(_) => None,
         }
     }
 }
@@ -124,8 +142,9 @@ pub struct ApplyFailure {
     pub error: ApplyError,
     /// The stages that were completed.
     pub completed: ChangeSet,
-    /// The objects of the failed stage that had been written already.
-    pub written: Vec<Change>,
+    /// The objects of the failed stage that were dealt with before the one at fault, and that one too where
+    /// it may have been written all the same (see [`Failure::may_have_been_carried_out`]).
+    pub touched: Vec<Change>,
 }
 
 /// A prune in which some objects could not be deleted.

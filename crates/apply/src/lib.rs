@@ -28,7 +28,7 @@ mod requests;
 mod selection;
 mod selector;
 
-pub use applier::{Applier, ApplyOptions, Cleanup};
+pub use applier::{Announcer, Applier, ApplyOptions, Cleanup, Unannounced};
 pub use change::{Action, Change, ChangeSet};
 pub use diff::has_drifted;
 pub use discovery::{Discovery, Resource};

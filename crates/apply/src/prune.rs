@@ -2,7 +2,7 @@
 
 use crate::applier::Applier;
 use crate::error::{Failure, PruneFailure};
-use crate::{Action, Change, ChangeSet, Entry, MetadataSelector, Object, ObjectId, order};
+use crate::{Action, Change, ChangeSet, Entry, MetadataSelector, Object, ObjectId, Resource, order};
 
 /// Which live objects a prune may delete.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,8 @@ pub struct PruneOptions {
 impl Applier {
     /// Deletes objects in reverse apply order with background propagation.
     ///
-    /// An object that is gone counts as deleted; one that is not (any more) labelled as the owner's, or that
+    /// An object that is gone, or whose kind the cluster does not serve any more in any version, counts as
+    /// deleted; one that is not (any more) labelled as the owner's, or that
     /// a switch protects, is skipped. Each object costs a read and a delete. All are tried.
     ///
     /// # Errors
@@ -56,17 +57,7 @@ impl Applier {
     async fn prune_one(&self, entry: &Entry, options: &PruneOptions) -> Result<Action, String> {
         let subject = entry.id.subject();
         let query_failed = |failure: Failure| format!("{subject} query failed: {failure}");
-        let resource = self
-            .discovery()
-            .resolve(&entry.id.group, &entry.version, &entry.id.kind)
-            .await
-            .map_err(query_failed)?;
-        let live = self
-            .requests()
-            .get(&resource, &entry.id.namespace, &entry.id.name)
-            .await
-            .map_err(query_failed)?;
-        let Some(live) = live else {
+        let Some((resource, live)) = self.find_live(entry).await.map_err(query_failed)? else {
             return Ok(Action::Deleted);
         };
         let owned = |object: &Object| {
@@ -97,6 +88,26 @@ impl Applier {
         Ok(Action::Deleted)
     }
 
+    /// The live object of an entry, in whatever version it is served now; `None` if it is gone.
+    async fn find_live(&self, entry: &Entry) -> Result<Option<(Resource, Object)>, Failure> {
+        let Entry { id, version } = entry;
+        for is_second in [false, true] {
+            let Some(resource) = self.discovery().find(&id.group, version, &id.kind).await? else {
+                return Ok(None);
+            };
+            match self.requests().read(&resource, &id.namespace, &id.name).await {
+                Ok(live) => return Ok(Some((resource, live))),
+                // What was known of the group is out of date.
+                Err(failure) if failure.is_unknown_path() && !is_second => {
+                    self.discovery().forget(&id.group);
+                }
+                Err(failure) if failure.is_not_found() => return Ok(None),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
+    }
+
     /// The objects of `deleted` that still exist, for a caller that waits for their end.
     ///
     /// # Errors
@@ -104,21 +115,7 @@ impl Applier {
     pub async fn surviving(&self, deleted: &[Entry]) -> Result<Vec<Entry>, Failure> {
         let mut surviving = Vec::new();
         for entry in deleted {
-            let resource = match self
-                .discovery()
-                .resolve(&entry.id.group, &entry.version, &entry.id.kind)
-                .await
-            {
-                Ok(resource) => resource,
-                Err(Failure::UnknownKind { .. }) => continue,
-                Err(failure) => return Err(failure),
-            };
-            if self
-                .requests()
-                .get(&resource, &entry.id.namespace, &entry.id.name)
-                .await?
-                .is_some()
-            {
+            if self.find_live(entry).await?.is_some() {
                 surviving.push(entry.clone());
             }
         }

@@ -29,12 +29,22 @@ impl Requests {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, Failure> {
-        let request = Request::new(path(resource, namespace)).get(name, &GetParams::default());
-        match self.send("get", resource, name, request).await {
+        match self.read(resource, namespace, name).await {
             Ok(object) => Ok(Some(object)),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),
         }
+    }
+
+    /// Reads an object; it is a failure if it does not exist.
+    pub(crate) async fn read(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Object, Failure> {
+        let request = Request::new(path(resource, namespace)).get(name, &GetParams::default());
+        self.send("get", resource, name, request).await
     }
 
     /// Sends a server-side apply of `object`, forcing ownership.

@@ -72,7 +72,9 @@ impl<K: Object> StatusWriter<K> {
     /// deleted and made anew.
     ///
     /// # Errors
-    /// The API server's answer, where it is not a conflict that goes away.
+    /// The API server's answer, where it is not a conflict that goes away. One stays: somebody else (such as a leader whose place was
+    /// taken) has written fields that are to be written now. They may hold what the caller has not seen, so it has to begin anew, from
+    /// the newest object, which the store has by then.
     pub async fn patch(&self, base: &Arc<K>, working: &K) -> Result<Option<Arc<K>>, kube::Error> {
         let api: Api<K> = Api::namespaced(self.client.clone(), &base.namespace().unwrap_or_default());
         let name = base.name_any();
@@ -97,6 +99,9 @@ impl<K: Object> StatusWriter<K> {
                     latest = self.store.overlay(api.get(&name).await?);
                     if latest.uid() != base.uid() {
                         return Ok(None);
+                    }
+                    if has_moved(&changes, base.as_ref(), working, latest.as_ref())? {
+                        return Err(kube::Error::Api(status));
                     }
                 }
                 Err(error) => return Err(error),
@@ -124,6 +129,21 @@ impl<K: Object> StatusWriter<K> {
             "status": status,
         }))
     }
+}
+
+/// Whether somebody has given any of the fields to be changed a value that is neither the one in `base` nor the one in `working` (which
+/// it has if an earlier try came through and its answer did not).
+fn has_moved<K: Object>(
+    changes: &Map<String, Value>,
+    base: &K,
+    working: &K,
+    latest: &K,
+) -> Result<bool, kube::Error> {
+    let moved = status_changes(base, latest)?;
+    let missing = status_changes(latest, working)?;
+    Ok(changes
+        .keys()
+        .any(|field| moved.contains_key(field) && missing.contains_key(field)))
 }
 
 /// The merge patch from one status to another, conditions left out.

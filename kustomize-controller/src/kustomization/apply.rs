@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use sluice_api::annotations::KUBECTL_LAST_APPLIED;
 use sluice_api::annotations::kustomize::{
     DISABLED, ENABLED, FORCE, OLD_CHECKSUM, OLD_SYNC_CHECKSUM, PRUNE, RECONCILE, SSA,
@@ -12,8 +14,9 @@ use sluice_api::managers::{BEFORE_FIRST_APPLY, KUBECTL_PREFIX};
 use sluice_api::reasons::PROGRESSING;
 use sluice_api::reasons::kustomize::{PRUNE_FAILED, RECONCILIATION_FAILED};
 use sluice_apply::{
-    Action, Applier, ApplyOptions, Change, ChangeSet, Cleanup, Entry, IgnoreRule, IgnoreRules, IgnoreTarget,
-    Inventory, ManagerPattern, MetadataSelector, Object, ObjectId, Operation, PruneOptions,
+    Action, Announcer, Applier, ApplyFailure, ApplyOptions, Change, ChangeSet, Cleanup, Entry, IgnoreRule,
+    IgnoreRules, IgnoreTarget, Inventory, ManagerPattern, MetadataSelector, Object, ObjectId, Operation,
+    PruneOptions, Unannounced,
 };
 use sluice_runtime::{Context, ObjectKey, ReconcileError, Severity};
 use tracing::info;
@@ -40,12 +43,48 @@ pub(super) struct Applied {
     pub(super) drifted: bool,
 }
 
+/// Records in the status what a stage is about to write, so that a process that dies in the middle leaves no
+/// object outside the inventory. Entries are those of the dry run: what the API server has accepted in the
+/// name of whoever applies, with the scope that the kind really has.
+struct Record<'a> {
+    context: &'a mut Context<Kustomization>,
+    /// Everything that may exist.
+    inventory: Inventory,
+    /// Whether the revision or the generation is new, which is worth a word in the status.
+    is_news: bool,
+    /// Why it could not be written.
+    problem: Option<ReconcileError>,
+}
+
+impl Announcer for Record<'_> {
+    fn announce<'a>(&'a mut self, changes: &'a [Change]) -> BoxFuture<'a, Result<(), Unannounced>> {
+        async move {
+            let adds = self.inventory.merge(changes.iter().map(Entry::from));
+            if !adds && !self.is_news {
+                return Ok(());
+            }
+            if adds {
+                status::of(&mut self.context.object).inventory =
+                    Some(status::inventory_field(&self.inventory));
+            }
+            self.is_news = false;
+            status::announce(&mut self.context.object);
+            self.context.patch_status().await.map_err(|problem| {
+                self.problem = Some(problem);
+                Unannounced
+            })
+        }
+        .boxed()
+    }
+}
+
 impl KustomizationReconciler {
     /// Applies the objects and deletes the stale ones. The status in `context` follows: before the first
-    /// write it lists every object that may exist afterwards, and it is written if that is news.
+    /// write of a stage it lists every object that may exist afterwards, and it is written if that is news.
     ///
     /// # Errors
-    /// With the inventory as it was before (apply), or with what could not be deleted (prune).
+    /// With the inventory as it was before and what the failed apply has left in the cluster (apply), or
+    /// with what could not be deleted (prune).
     pub(super) async fn apply(
         &self,
         context: &mut Context<Kustomization>,
@@ -58,20 +97,26 @@ impl KustomizationReconciler {
         let revision = &attempt.revision;
         let options = apply_options(&context.object.spec, &self.settings)
             .map_err(|text| self.apply_failed(context, plan, attempt, text))?;
-        let before = context
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.inventory.clone());
-        let mut old = status::inventory(&context.object)
+        let old = status::inventory(&context.object)
             .map_err(|error| self.apply_failed(context, plan, attempt, error.to_string()))?;
-        self.announce(context, &old, &objects, is_news).await?;
-        old.merge(self.notes.written(&plan.key));
-        let changes = match applier.apply_staged(objects, &options).await {
+        let is_first = status::of(&mut context.object).inventory.is_none();
+        let mut record = Record {
+            context,
+            inventory: old.clone(),
+            is_news,
+            problem: None,
+        };
+        let outcome = applier.apply_announced(objects, &options, &mut record).await;
+        let problem = record.problem;
+        let changes = match outcome {
             Ok(changes) => changes,
             Err(failure) => {
-                status::of(&mut context.object).inventory = before;
-                self.note_written(plan, &old, failure.completed.iter().chain(&failure.written));
+                let left = inventory_after(&failure, old);
+                let left = (!is_first || !left.is_empty()).then(|| status::inventory_field(&left));
+                status::of(&mut context.object).inventory = left;
+                if let Some(problem) = problem {
+                    return Err(problem);
+                }
                 let object = failure.error.object().map(ObjectId::subject);
                 let text = format!("{}\n{}", failure.error, lines(&failure.completed));
                 let mut error = self.apply_failed(context, plan, attempt, text);
@@ -83,31 +128,9 @@ impl KustomizationReconciler {
         let new = Inventory::from_changes(&changes);
         let stale = old.difference(&new);
         status::of(&mut context.object).inventory = Some(status::inventory_field(&new));
-        self.notes.clear_written(&plan.key);
         self.prune(context, plan, applier, attempt, new, stale).await?;
         let drifted = changes.iter().any(|change| change.action.is_change());
         Ok(Applied { changes, drifted })
-    }
-
-    /// Records old and new objects in the status before anything is written, so that a process that dies in
-    /// the middle leaves no object outside the inventory. Writes nothing if there is nothing new to say.
-    async fn announce(
-        &self,
-        context: &mut Context<Kustomization>,
-        old: &Inventory,
-        objects: &[Object],
-        is_news: bool,
-    ) -> Result<(), ReconcileError> {
-        let mut union = old.clone();
-        let adds = union.merge(objects.iter().map(Entry::from));
-        if !adds && !is_news {
-            return Ok(());
-        }
-        if adds {
-            status::of(&mut context.object).inventory = Some(status::inventory_field(&union));
-        }
-        status::announce(&mut context.object);
-        context.patch_status().await
     }
 
     fn apply_failed(
@@ -125,15 +148,6 @@ impl KustomizationReconciler {
             elapsed,
         );
         ReconcileError::retry_after(plan.retry_interval, RECONCILIATION_FAILED, message)
-    }
-
-    /// Remembers objects that an apply created before it failed: no inventory lists them until one succeeds.
-    fn note_written<'a>(&self, plan: &Plan, old: &Inventory, changes: impl Iterator<Item = &'a Change>) {
-        let created = changes
-            .filter(|change| change.action == Action::Created && !old.contains(&change.id))
-            .map(Entry::from)
-            .collect();
-        self.notes.add_written(&plan.key, created);
     }
 
     fn report_apply(&self, context: &Context<Kustomization>, revision: &Revision, changes: &ChangeSet) {
@@ -211,6 +225,16 @@ impl KustomizationReconciler {
             },
         }
     }
+}
+
+/// The inventory that is true after a failed apply: the one from before, and the objects that the apply has
+/// brought under our labels. In Flux the latter are missing, so that they stay for ever if the next revision
+/// does not want them any more.
+fn inventory_after(failure: &ApplyFailure, mut inventory: Inventory) -> Inventory {
+    let touched = failure.completed.iter().chain(&failure.touched);
+    let ours = touched.filter(|change| change.action != Action::Skipped);
+    inventory.merge(ours.map(Entry::from));
+    inventory
 }
 
 /// How the spec and the flags ask for objects to be applied.

@@ -32,8 +32,7 @@ impl KustomizationReconciler {
         if let Some(termination) = self.notes.termination(&plan.key) {
             return self.await_termination(context, &plan, termination).await;
         }
-        let mut inventory = status::inventory(&context.object).unwrap_or_default();
-        inventory.merge(self.notes.written(&plan.key));
+        let inventory = status::inventory(&context.object).unwrap_or_default();
         if !deletes_objects(&context.object, &plan, &inventory) {
             return Ok(Finalized::Done);
         }

@@ -8,6 +8,7 @@ mod deletion;
 mod dependencies;
 mod harness;
 mod health;
+mod pruning;
 mod requests;
 mod server;
 mod sources;

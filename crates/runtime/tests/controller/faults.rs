@@ -181,6 +181,38 @@ async fn an_answer_that_is_lost_does_no_harm() {
 }
 
 #[tokio::test]
+async fn what_a_former_leader_wrote_meanwhile_is_not_overwritten() {
+    let Some(plane) = plane().await else { return };
+    let running = start(plane, Options::default(), |context, _| {
+        Box::pin(async move {
+            let seen = counter(&context.object);
+            if seen == 0 {
+                // Somebody else, between our read and our write, to the very field that we are to write.
+                let client = crate::harness::plane().await.unwrap().client().await.unwrap();
+                let api = kube::Api::<GitRepository>::namespaced(client, &context.key().namespace);
+                let patch = json!({"status": {"observedIgnore": "10"}});
+                api.patch_status(
+                    &context.key().name,
+                    &PatchParams::default(),
+                    &Patch::Merge(&patch),
+                )
+                .await
+                .unwrap();
+            }
+            context.object.status.get_or_insert_default().observed_ignore = Some((seen + 1).to_string());
+            context.patch_status().await?;
+            done(context)
+        })
+    })
+    .await;
+    running.create("a").await;
+    let object = running.until_ready("a").await;
+    assert_eq!(counter(&object), 11);
+    assert_eq!(running.reconciles("a"), 2);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn watches_are_resumed_after_their_connections_were_cut() {
     let Some(plane) = plane().await else { return };
     let Some(proxy) = tools::require_or_skip(FaultProxy::start(plane)) else {

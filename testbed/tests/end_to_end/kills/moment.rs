@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use sluice_testbed::proxy::{Moment, Rule};
 use sluice_testbed::wait;
 
+use super::fleet::Focus;
 use super::{SOURCE, Scene};
 use crate::support::*;
 
 /// How long a controller may take to come to the moment at which it is to be killed.
-const ARMED: Duration = Duration::from_secs(60);
+const ARMED: Duration = LIMIT;
 
 /// How long a step is drawn out, so that the kill comes in the middle of it.
 const DRAWN_OUT: Duration = Duration::from_secs(2);
@@ -130,10 +131,18 @@ pub(super) enum KustomizeMoment {
     BeforeAnnouncement,
     /// Nothing is deleted yet.
     BeforePrune,
+    /// A definition or namespace has been written, which the controller does not know.
+    DefinitionApplied,
+    /// The first stage is written and ready, nothing of the second is.
+    BetweenStages,
+    /// The status that announces the new objects of the second stage is not written yet.
+    BeforeSecondAnnouncement,
+    /// A definition or namespace has been deleted, which the controller does not know.
+    DefinitionPruned,
 }
 
 /// All of them, in the order of the kills.
-pub(super) const KUSTOMIZE_MOMENTS: [KustomizeMoment; 8] = [
+pub(super) const KUSTOMIZE_MOMENTS: [KustomizeMoment; 12] = [
     KustomizeMoment::DryRun,
     KustomizeMoment::MidStage,
     KustomizeMoment::Applied,
@@ -142,37 +151,67 @@ pub(super) const KUSTOMIZE_MOMENTS: [KustomizeMoment; 8] = [
     KustomizeMoment::AfterStatus,
     KustomizeMoment::BeforeAnnouncement,
     KustomizeMoment::BeforePrune,
+    KustomizeMoment::DefinitionApplied,
+    KustomizeMoment::BetweenStages,
+    KustomizeMoment::BeforeSecondAnnouncement,
+    KustomizeMoment::DefinitionPruned,
 ];
 
 impl KustomizeMoment {
+    /// The changes in which this moment comes.
+    pub(super) fn focus(self) -> Focus {
+        match self {
+            Self::DefinitionApplied
+            | Self::BetweenStages
+            | Self::BeforeSecondAnnouncement
+            | Self::DefinitionPruned => Focus::TwoStages,
+            _ => Focus::OneStage,
+        }
+    }
+
     /// Prepares to hold the request by which the step can be told. It is one of an application that the last
-    /// commit changed, in two files at least: its first status patch announces, the second concludes.
+    /// commit changed, in two files at least. Its first status patch announces; with one stage the second
+    /// concludes, with two it announces once more.
     pub(super) fn arm(self, scene: &Scene, application: usize) {
         let namespace = &scene.namespace;
-        let maps = format!("^/api/v1/namespaces/{namespace}/configmaps/map-{application:03}-");
+        let objects = format!("/app-{application:03}-[^/]+$");
+        let definitions = format!(
+            "/(namespaces/{namespace}-|customresourcedefinitions/widgets[.])app-{application:03}-[^/]+$"
+        );
         let status = format!("/namespaces/{namespace}/kustomizations/application-{application:03}/status$");
         // What is no dry run says so by beginning otherwise.
         let written = "^&?force=true";
         let rule = match self {
             Self::DryRun => Rule::hold(Moment::Answer)
                 .method("PATCH")
-                .path(&maps)
+                .path(&objects)
                 .query("dryRun=All")
                 .skip(1),
             Self::MidStage => Rule::hold(Moment::Request)
                 .method("PATCH")
-                .path(&maps)
+                .path(&objects)
                 .query(written)
                 .skip(1),
             Self::Applied => Rule::hold(Moment::Answer)
                 .method("PATCH")
-                .path(&maps)
+                .path(&objects)
                 .query(written),
-            Self::Prune => Rule::hold(Moment::Answer).method("DELETE").path(&maps),
-            Self::BeforePrune => Rule::hold(Moment::Request).method("DELETE").path(&maps),
+            Self::Prune => Rule::hold(Moment::Answer).method("DELETE").path(&objects),
+            Self::BeforePrune => Rule::hold(Moment::Request).method("DELETE").path(&objects),
             Self::BeforeAnnouncement => Rule::hold(Moment::Request).method("PATCH").path(&status),
-            Self::BeforeStatus => Rule::hold(Moment::Request).method("PATCH").path(&status).skip(1),
+            Self::BeforeStatus | Self::BeforeSecondAnnouncement => {
+                Rule::hold(Moment::Request).method("PATCH").path(&status).skip(1)
+            }
             Self::AfterStatus => Rule::hold(Moment::Answer).method("PATCH").path(&status).skip(1),
+            Self::DefinitionApplied => Rule::hold(Moment::Answer)
+                .method("PATCH")
+                .path(&definitions)
+                .query(written),
+            Self::BetweenStages => Rule::hold(Moment::Request)
+                .method("PATCH")
+                .path(&objects)
+                .query("dryRun=All"),
+            Self::DefinitionPruned => Rule::hold(Moment::Answer).method("DELETE").path(&definitions),
         };
         scene
             .proxy

@@ -1,71 +1,95 @@
-//! What must be true in the end.
+//! What must be true after a kill, and in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use kube::{Client, ResourceExt as _};
-use sluice_testbed::tools;
+use sluice_testbed::audit::Requests;
+use sluice_testbed::{tools, wait};
 
+use super::item::{self, Owned};
 use super::{SOURCE, Scene};
 use crate::support::*;
 
-/// The ids of the objects that carry our labels.
-pub(super) async fn uids(client: &Client, namespace: &str) -> BTreeMap<String, Option<String>> {
-    let owned = owned_config_maps(client, namespace, namespace).await;
-    owned
+/// The ids in the inventory of each Kustomization.
+async fn inventories(scene: &Scene) -> BTreeMap<String, BTreeSet<String>> {
+    let list = scene.kustomizations().list(&Default::default()).await.unwrap();
+    list.items
         .iter()
-        .map(|object| (object.name_any(), object.uid()))
+        .map(|object| (object.metadata.name.clone().unwrap(), inventory(object)))
         .collect()
 }
 
-/// The objects in the cluster are those in the inventories are those of the last commit, with its contents.
-pub(super) async fn assert_cluster_is_as_committed(
-    scene: &Scene,
-    at_first: &BTreeMap<String, Option<String>>,
-) {
-    let (client, namespace) = (&scene.client, scene.namespace.as_str());
-    let wanted = scene.fleet.wanted();
-    let owned = owned_config_maps(client, namespace, namespace).await;
-    let found: BTreeMap<String, u64> = owned
+/// While nobody is at work: whatever carries the labels of a Kustomization stands in its inventory. Objects are
+/// read before inventories, for a request on its way when the controller died can only have been for an object
+/// that was in the inventory before.
+pub(super) async fn assert_nothing_is_lost(scene: &Scene, when: &str) {
+    let owned = item::owned(&scene.client, &scene.namespace).await;
+    let inventories = inventories(scene).await;
+    let lost: Vec<_> = owned
         .iter()
-        .map(|object| (object.name_any(), value(object)))
+        .filter(|(id, object)| !inventories[&object.owner].contains(*id))
         .collect();
-    assert_eq!(found, wanted);
-    let ids: BTreeSet<_> = wanted.keys().map(|name| config_map_id(namespace, name)).collect();
-    let mut listed = BTreeSet::new();
-    for object in scene.kustomizations().list(&Default::default()).await.unwrap() {
-        for id in inventory(&object) {
-            let index = object.name_any().replace("application-", "_map-");
-            assert!(
-                id.contains(&index),
-                "{} is in the inventory of {}",
-                id,
-                object.name_any()
-            );
-            assert!(listed.insert(id), "in two inventories");
-        }
-    }
-    assert_eq!(listed, ids);
-    for object in &owned {
-        let owner = &object.labels()["kustomize.toolkit.fluxcd.io/name"];
-        assert!(
-            object
-                .name_any()
-                .starts_with(&owner.replace("application-", "map-")),
-            "{owner}"
-        );
-        let before = at_first.get(&object.name_any());
-        assert!(
-            before.is_none_or(|uid| *uid == object.uid()),
-            "{} was made anew",
-            object.name_any()
-        );
-    }
+    assert!(lost.is_empty(), "{when}: outside the inventories are {lost:?}");
 }
 
-fn value(object: &Object) -> u64 {
-    object.data["data"]["value"].as_str().unwrap().parse().unwrap()
+/// The objects in the cluster are those in the inventories are those of the last commit, with its contents, and
+/// none of them was made twice.
+pub(super) async fn assert_cluster_is_as_committed(
+    scene: &Scene,
+    at_first: &BTreeMap<String, Owned>,
+    requests: &Requests,
+) {
+    let wanted = scene.fleet.wanted();
+    let owned = item::owned(&scene.client, &scene.namespace).await;
+    let found: BTreeMap<_, _> = owned
+        .iter()
+        .map(|(id, object)| (id.clone(), (object.owner.clone(), object.value)))
+        .collect();
+    let expected: BTreeMap<_, _> = wanted
+        .iter()
+        .map(|(id, (owner, item))| (id.clone(), (owner.clone(), item.value)))
+        .collect();
+    assert_eq!(found, expected);
+    for (name, ids) in inventories(scene).await {
+        let own: BTreeSet<_> = wanted
+            .iter()
+            .filter(|(_, (owner, _))| *owner == name)
+            .map(|(id, _)| id.clone())
+            .collect();
+        assert_eq!(ids, own, "the inventory of {name}");
+    }
+    for (id, object) in &owned {
+        let before = at_first.get(id);
+        assert!(
+            before.is_none_or(|before| before.uid == object.uid),
+            "{id} was made anew"
+        );
+    }
+    // Names never come back, so nobody had reason to delete what is wanted in the end.
+    let names: BTreeSet<_> = wanted.values().map(|(_, item)| item.name.as_str()).collect();
+    let deletions = requests.of_verb("delete").by_user_agent("kustomize-controller/");
+    let wrong: Vec<_> = deletions
+        .iter()
+        .filter(|request| names.contains(request.name.as_str()))
+        .map(|request| &request.uri)
+        .collect();
+    assert!(wrong.is_empty(), "deleted and made anew: {wrong:?}");
+}
+
+/// Deletes everything, and waits until the cluster holds nothing of it.
+pub(super) async fn clean_up(scene: &Scene) {
+    let api = scene.kustomizations();
+    api.delete_collection(&Default::default(), &Default::default())
+        .await
+        .unwrap();
+    wait::until_all(&api, 2 * LIMIT, "the end of all", |objects: &[Object]| {
+        objects.is_empty()
+    })
+    .await
+    .unwrap();
+    let left = item::owned(&scene.client, &scene.namespace).await;
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// The storage holds the artifact of the status, whole, beside at most one older one that is whole too, and

@@ -71,6 +71,11 @@ pub(crate) fn events(client: &Client, namespace: &str) -> Api<Object> {
     namespaced(client, namespace, ("v1", "Event", "events"))
 }
 
+/// Namespaces.
+pub(crate) fn namespaces(client: &Client) -> Api<Object> {
+    Api::all_with(client.clone(), &resource("v1", "Namespace", "namespaces"))
+}
+
 /// Custom resource definitions.
 pub(crate) fn definitions(client: &Client) -> Api<Object> {
     let resource = resource(
