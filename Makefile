@@ -36,6 +36,11 @@ generate: ## write config/crd from the Rust types
 test: tools ## format, lints, unit, corpus, differential and end-to-end tests
 	./testbed/test
 
+.PHONY: conformance
+conformance: tools ## play the conformance scenarios and compare with what Flux's controllers did
+	cargo build -q --workspace --bins
+	cargo run -q --bin conformance -- play --controllers $${CARGO_TARGET_DIR:-target}/debug $(SCENARIOS)
+
 .PHONY: demo
 demo: tools ## a Git repository bootstraps a real cluster, live
 	./testbed/demo

@@ -214,7 +214,7 @@ impl Requests {
     #[must_use]
     pub fn writes(&self) -> Self {
         self.filter(|request| {
-            !matches!(request.verb.as_str(), "get" | "list" | "watch") && !request.is_dry_run()
+            !matches!(request.verb.as_str(), "get" | "head" | "list" | "watch") && !request.is_dry_run()
         })
     }
 

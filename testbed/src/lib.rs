@@ -19,6 +19,7 @@
 //! ```
 
 pub mod audit;
+pub mod conformance;
 pub mod control_plane;
 pub mod error;
 pub mod git;

@@ -190,6 +190,7 @@ impl Session {
             return Ok(response);
         }
         let reason = self.reason(&mut response)?;
+        // Flux's messages have the colon even where no reason follows.
         let (kind, text) = match status {
             StatusCode::UNAUTHORIZED => (ErrorKind::Authentication, "authentication required".to_owned()),
             StatusCode::FORBIDDEN => (ErrorKind::Authentication, "authorization failed".to_owned()),
@@ -203,12 +204,7 @@ impl Session {
                 format!("unexpected status code: {}", status.as_u16()),
             ),
         };
-        let text = if reason.is_empty() {
-            text
-        } else {
-            format!("{text}: {reason}")
-        };
-        Err(Error::new(kind, text))
+        Err(Error::new(kind, format!("{text}: {reason}")))
     }
 
     /// The beginning of an error page, in one line.

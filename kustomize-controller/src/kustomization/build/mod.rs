@@ -86,7 +86,8 @@ pub(super) fn build(input: &BuildInput) -> Result<Built, BuildError> {
     let mut files = Overlay::new(Arc::clone(&input.files));
     generate::write_kustomization(&mut files, &input.directory, &input.spec)?;
     let options = BuildOptions {
-        reorder: Reorder::Legacy,
+        // Flux leaves the order of the files; the apply sorts.
+        reorder: Reorder::None,
         load_restrictions: LoadRestrictions::None,
         limits: Limits {
             deadline: Some(input.deadline),

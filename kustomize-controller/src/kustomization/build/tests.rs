@@ -132,6 +132,15 @@ fn build_cases() -> Vec<Case> {
             &both,
             json!({"images": [{"name": "registry/app", "digest": "sha256:abc", "newTag": "v2"}]}),
         ),
+        // The digest in the history is that of the manifests in the order of the files.
+        case(
+            "KUS-069 order",
+            &[(
+                "all.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: b}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n",
+            )],
+            json!({}),
+        ),
         // F07
         case(
             "KUS-025 merged",
