@@ -56,3 +56,10 @@ pub(crate) enum Command {
     /// Print the versions of the command line and of the toolkit in the cluster
     Version(command::version::Version),
 }
+
+impl Command {
+    /// Whether the command talks to a cluster or a repository.
+    pub(crate) fn is_online(&self) -> bool {
+        !matches!(self, Self::Completion { .. } | Self::Kustomize(_))
+    }
+}

@@ -3,6 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tokio::runtime::{Builder, Runtime};
+
+use arguments::{Arguments, Command};
+use error::CommandError;
 
 mod arguments;
 mod cluster;
@@ -12,22 +16,34 @@ mod kind;
 mod manifests;
 mod output;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    // An error means that a provider stands already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let arguments = match arguments::Arguments::try_parse() {
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return told(&error),
     };
     let console = output::Console::new();
-    match command::run(arguments, &console).await {
+    let outcome =
+        prepare(&arguments.command).and_then(|runtime| runtime.block_on(command::run(arguments, &console)));
+    match outcome {
         Ok(code) => code,
         Err(error) => {
             console.failure(&error);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Sets up what a command runs on. One that needs no network gets neither threads nor TLS, so that scripts can
+/// call it often.
+fn prepare(command: &Command) -> error::Result<Runtime> {
+    let runtime = if command.is_online() {
+        // An error means that a provider stands already, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Runtime::new()
+    } else {
+        Builder::new_current_thread().build()
+    };
+    runtime.map_err(|error| CommandError::new(format!("the threads of the program cannot start: {error}")))
 }
 
 /// Prints help to standard output and a wrong use to standard error. Every failure exits with 1, as `flux` does;
