@@ -121,6 +121,8 @@ fn a_collection_copied_over_a_changed_image_leaves_null() {
 #[test]
 fn a_value_copied_within_its_object_is_what_it_is_by_then() {
     let object = "apiVersion: example.com/v1\nkind: Custom\nmetadata: {name: web}\nspec:\n  items: [{name: a, v: 1}, {name: b, v: x-y}, {name: c, v: z}]\n  a: p-q\n";
+    let other = object.replace("name: web", "name: other");
+    let objects = format!("{object}---\n{other}");
     for (source, target) in [
         ("spec.items.[name=b].v", "['spec.items.*.v', spec.a]"),
         ("spec.a", "[spec.a, 'spec.items.[name=c].v', metadata.name]"),
@@ -133,10 +135,10 @@ fn a_value_copied_within_its_object_is_what_it_is_by_then() {
             "{delimiter: '-', index: -1}",
         ] {
             let kustomization = format!(
-                "resources: [all.yaml]\nreplacements:\n- source: {{kind: Custom, fieldPath: '{source}'}}\n  targets:\n  - select: {{kind: Custom}}\n    fieldPaths: {target}\n    options: {options}\n"
+                "resources: [all.yaml]\nreplacements:\n- source: {{kind: Custom, name: web, fieldPath: '{source}'}}\n  targets:\n  - select: {{kind: Custom}}\n    fieldPaths: {target}\n    options: {options}\n"
             );
             support::compare::assert_alike(
-                &[("all.yaml", object), ("kustomization.yaml", &kustomization)],
+                &[("all.yaml", &objects), ("kustomization.yaml", &kustomization)],
                 "",
             );
         }

@@ -278,6 +278,9 @@ fn write_fields(
             write(resource.node_mut())?;
         }
         resource.settle_shares();
+        if own {
+            source.refresh(resource.node());
+        }
     }
     Ok(())
 }
