@@ -74,7 +74,7 @@ pub enum FileSystemError {
 /// A read-only tree of files, synchronous and shareable between threads.
 ///
 /// Implementations resolve symbolic links themselves and answer [`FileSystemError::Escapes`] for one that
-/// leaves the root; an engine never sees a link.
+/// leaves the root; an engine that cares asks for the [real path](Self::real_path).
 pub trait FileSystem: Send + Sync {
     /// Reads a whole file. `Bytes` lets stores hand out shared views without copying.
     fn read(&self, path: &VirtualPath) -> Result<Bytes, FileSystemError>;
@@ -84,6 +84,12 @@ pub trait FileSystem: Send + Sync {
 
     /// Lists a directory, sorted by name (bytewise).
     fn list(&self, path: &VirtualPath) -> Result<Vec<Entry>, FileSystemError>;
+
+    /// The path without symbolic links: where what `path` names really lies. A path where nothing stands, and
+    /// every path in a tree without links, is its own answer.
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        Ok(path.clone())
+    }
 
     /// Whether a regular file stands at `path`.
     fn is_file(&self, path: &VirtualPath) -> Result<bool, FileSystemError> {
@@ -106,6 +112,9 @@ impl<T: FileSystem + ?Sized> FileSystem for &T {
     fn list(&self, path: &VirtualPath) -> Result<Vec<Entry>, FileSystemError> {
         (**self).list(path)
     }
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        (**self).real_path(path)
+    }
 }
 
 impl<T: FileSystem + ?Sized> FileSystem for std::sync::Arc<T> {
@@ -117,5 +126,8 @@ impl<T: FileSystem + ?Sized> FileSystem for std::sync::Arc<T> {
     }
     fn list(&self, path: &VirtualPath) -> Result<Vec<Entry>, FileSystemError> {
         (**self).list(path)
+    }
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        (**self).real_path(path)
     }
 }

@@ -119,6 +119,13 @@ impl<B: FileSystem> FileSystem for Overlay<B> {
         }
     }
 
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        if self.written.kind(path)?.is_some() || self.is_hidden(path) {
+            return Ok(path.clone());
+        }
+        self.base.real_path(path)
+    }
+
     fn kind(&self, path: &VirtualPath) -> Result<Option<EntryKind>, FileSystemError> {
         match self.written.kind(path)? {
             Some(kind) => Ok(Some(kind)),

@@ -212,6 +212,11 @@ impl<F: FileSystem> FileSystem for Recorder<F> {
         answer
     }
 
+    /// Not recorded: whoever asks goes on to read or list what the path names.
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        self.inner.real_path(path)
+    }
+
     fn kind(&self, path: &VirtualPath) -> Result<Option<EntryKind>, FileSystemError> {
         let answer = self.inner.kind(path);
         self.keep(path, Aspect::Kind, observe_kind(&answer));

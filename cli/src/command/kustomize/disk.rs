@@ -56,6 +56,18 @@ fn failed(path: &VirtualPath, error: &io::Error) -> FileSystemError {
 }
 
 impl FileSystem for DiskFileSystem {
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        let Some(real) = self.resolve(path)? else {
+            return Ok(path.clone());
+        };
+        let below = real.strip_prefix(&self.root).unwrap_or(&real);
+        let text = below.to_str().ok_or_else(|| FileSystemError::Io {
+            path: path.clone(),
+            reason: format!("leads to {}, which is not UTF-8", real.display()),
+        })?;
+        VirtualPath::parse(text).map_err(|_| FileSystemError::Escapes(path.clone()))
+    }
+
     fn read(&self, path: &VirtualPath) -> Result<bytes::Bytes, FileSystemError> {
         let real = self.existing(path)?;
         let file = fs::File::open(&real).map_err(|error| failed(path, &error))?;
@@ -134,6 +146,8 @@ mod tests {
             disk.read(&path("bad")),
             Err(FileSystemError::Escapes(path("bad")))
         );
+        assert_eq!(disk.real_path(&path("good")), Ok(path("a/x")));
+        assert_eq!(disk.real_path(&path("none/../a/none")), Ok(path("a/none")));
         assert_eq!(disk.kind(&path("a/none")), Ok(None));
         assert_eq!(
             disk.read(&path("a")),

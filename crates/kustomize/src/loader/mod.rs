@@ -188,13 +188,7 @@ impl<'a> Loader<'a> {
         let files = self.files.get();
         if self.restrictions == LoadRestrictions::RootOnly {
             match files.kind(&full).map_err(|error| file_error(&error))? {
-                Some(EntryKind::File) if !full.starts_with(&self.root) => {
-                    return Err(Error::new(
-                        ErrorKind::Restricted,
-                        format!("{full} is not in or below {}", self.root),
-                    )
-                    .remedy("move the file into the kustomization, or lift the load restrictions"));
-                }
+                Some(EntryKind::File) => self.check_restrictions(&full)?,
                 Some(EntryKind::Directory) => {
                     return Err(Error::new(
                         ErrorKind::File,
@@ -210,6 +204,26 @@ impl<'a> Loader<'a> {
             contents,
             name: self.display(path),
         })
+    }
+
+    /// What counts is where a file really lies: a symbolic link lifts no restriction.
+    fn check_restrictions(&self, file: &VirtualPath) -> Result<()> {
+        let real = self
+            .files
+            .get()
+            .real_path(file)
+            .map_err(|error| file_error(&error))?;
+        if real.starts_with(&self.root) {
+            return Ok(());
+        }
+        let file = if real == *file {
+            file.to_string()
+        } else {
+            format!("{file}, a link to {real},")
+        };
+        let message = format!("{file} is not in or below {}", self.root);
+        Err(Error::new(ErrorKind::Restricted, message)
+            .remedy("move the file into the kustomization, or lift the load restrictions"))
     }
 
     fn load_remote(&self, address: &str) -> Result<Loaded> {
@@ -251,8 +265,13 @@ impl<'a> Loader<'a> {
             )
             .remedy("give the path relative to the kustomization file"));
         }
-        let root = self.join(path)?;
-        self.check_directory(&root)?;
+        let named = self.join(path)?;
+        self.check_directory(&named)?;
+        let root = self
+            .files
+            .get()
+            .real_path(&named)
+            .map_err(|error| file_error(&error))?;
         let repository = self.visited.last().and_then(|visited| visited.repository.clone());
         for visited in self
             .visited
