@@ -7,7 +7,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use sluice_api::conditions::READY;
 use sluice_api::kustomize::Kustomization;
+use sluice_apply::Discovery;
 use sluice_artifact::{Fetcher, FetcherOptions};
+use sluice_runtime::client::RemoteClusters;
 use sluice_runtime::controller::{Controller, kind_of};
 use sluice_runtime::object::Watched;
 use sluice_runtime::store::Change;
@@ -37,9 +39,22 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
     let notes = Arc::new(Notes::default());
     let fetcher = Fetcher::new(artifact_client()?, fetcher_options(&args));
     let client = manager.client().clone();
+    let remote = RemoteClusters::new(
+        client.clone(),
+        manager.client_options().clone(),
+        manager.metrics().clone(),
+        settings.remote.clone(),
+        |client| Arc::new(Discovery::new(client)),
+    );
     let labels = settings.watched_configuration.clone();
-    let reconciler =
-        KustomizationReconciler::new(client, settings, fetcher, sources.clone(), Arc::clone(&notes));
+    let reconciler = KustomizationReconciler::new(
+        client,
+        remote,
+        settings,
+        fetcher,
+        sources.clone(),
+        Arc::clone(&notes),
+    );
     let configuration = labels.map(|labels| {
         (
             manager.watch_metadata::<ConfigMap>(&labels),
@@ -113,6 +128,15 @@ fn references(object: &Kustomization) -> Vec<Reference> {
             reference.name.clone(),
         )
     }));
+    let kube_config = object.spec.kube_config.as_ref();
+    let secret = kube_config.and_then(|reference| reference.secret_ref.as_ref());
+    references.extend(
+        secret.map(|secret| Reference::new("Secret".to_owned(), namespace.clone(), secret.name.clone())),
+    );
+    let config_map = kube_config.and_then(|reference| reference.config_map_ref.as_ref());
+    references.extend(
+        config_map.map(|named| Reference::new("ConfigMap".to_owned(), namespace.clone(), named.name.clone())),
+    );
     references
 }
 

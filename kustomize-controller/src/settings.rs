@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use sluice_runtime::RuntimeError;
+use sluice_runtime::client::RemotePolicy;
 use sluice_runtime::flags::FeatureGates;
 
 use crate::Args;
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) migrate_api_version: bool,
     pub(crate) group_change_log: bool,
     pub(crate) direct_source_reads: bool,
+    pub(crate) object_identities: bool,
+    pub(crate) remote: RemotePolicy,
 }
 
 impl Settings {
@@ -88,6 +91,14 @@ impl Settings {
             migrate_api_version: gates.is_enabled("MigrateAPIVersion"),
             group_change_log: gates.is_enabled("GroupChangeLog"),
             direct_source_reads: gates.is_enabled("DirectSourceFetch"),
+            object_identities: gates.is_enabled("ObjectLevelWorkloadIdentity"),
+            remote: RemotePolicy {
+                allow_exec: args.insecure_kubeconfig_exec,
+                allow_insecure_tls: args.insecure_kubeconfig_tls,
+                allow_object_identities: gates.is_enabled("ObjectLevelWorkloadIdentity"),
+                default_service_account: Some(args.default_kubeconfig_service_account.clone())
+                    .filter(|name| !name.is_empty()),
+            },
         })
     }
 }

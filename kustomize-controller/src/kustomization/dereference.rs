@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
-use kube::{Api, Client};
+use kube::Api;
 use sluice_api::conditions::READY;
 use sluice_api::kustomize::{Kustomization, SubstituteReference, SubstituteReferenceKind};
 use sluice_api::meta::{Artifact, GoDuration};
@@ -189,26 +189,33 @@ impl KustomizationReconciler {
         })
     }
 
-    /// Who applies: the controller itself, or the service account.
+    /// Where to apply and who does: in the controller's own cluster or in a remote one, as the identity that
+    /// is known there or as the service account.
     ///
     /// # Errors
-    /// A name that cannot be sent.
-    pub(super) fn applier(&self, plan: &Plan) -> Result<Applier, ReconcileError> {
-        let client = match &plan.service_account {
-            None => self.client.clone(),
-            Some(account) => self.impersonate(plan, account)?,
-        };
-        Ok(Applier::new(client, Arc::clone(&self.discovery)))
-    }
-
-    fn impersonate(&self, plan: &Plan, account: &str) -> Result<Client, ReconcileError> {
-        let identity = Identity::service_account(&plan.key.namespace, account);
-        client::impersonating(&self.client, &identity).map_err(|error| {
-            let message = format!("failed to build kube client: {error}");
+    /// A remote cluster that is not described as it should be, a name that cannot be sent.
+    pub(super) async fn applier(&self, plan: &Plan) -> Result<Applier, ReconcileError> {
+        let failed = |text: String, place: &str| {
+            let event = format!("failed to build kube client: {text}");
             let reason = reasons::kustomize::RECONCILIATION_FAILED;
-            ReconcileError::retry_after(plan.retry_interval, reason, message)
-                .with_place("spec.serviceAccountName")
-        })
+            ReconcileError::retry_after(plan.retry_interval, reason, text)
+                .with_event_message(Severity::Error, event)
+                .with_place(place)
+        };
+        let (mut client, discovery) = match &plan.kube_config {
+            None => (self.client.clone(), Arc::clone(&self.discovery)),
+            Some(reference) => self
+                .remote
+                .open(&plan.key.namespace, reference)
+                .await
+                .map_err(|error| failed(error.to_string(), "spec.kubeConfig"))?,
+        };
+        if let Some(account) = &plan.service_account {
+            let identity = Identity::service_account(&plan.key.namespace, account);
+            client = client::impersonating(&client, &identity)
+                .map_err(|error| failed(error.to_string(), "spec.serviceAccountName"))?;
+        }
+        Ok(Applier::new(client, discovery))
     }
 
     /// Whether the service account that applied the objects is still there, so that it can delete them.

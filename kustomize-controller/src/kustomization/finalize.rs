@@ -50,8 +50,17 @@ impl KustomizationReconciler {
             emit(context, Severity::Error, message);
             return Ok(Finalized::Done);
         }
-        let applier = self.applier(&plan)?;
+        let applier = self.applier_for_end(&plan).await?;
         self.delete_all(context, &plan, &applier, inventory).await
+    }
+
+    /// As [`Self::applier`]; without a client the end is tried again after a back-off.
+    async fn applier_for_end(&self, plan: &Plan) -> Result<Applier, ReconcileError> {
+        self.applier(plan).await.map_err(|error| {
+            let mut tried_again = ReconcileError::backoff(error.reason, error.message).without_event();
+            tried_again.place = error.place;
+            tried_again
+        })
     }
 
     async fn delete_all(
@@ -102,7 +111,7 @@ impl KustomizationReconciler {
         plan: &Plan,
         termination: Termination,
     ) -> Result<Finalized, ReconcileError> {
-        let applier = self.applier(plan)?;
+        let applier = self.applier_for_end(plan).await?;
         let problem = match applier.surviving(&termination.deleted).await {
             Ok(surviving) if surviving.is_empty() => return Ok(Finalized::Done),
             Ok(_) if Instant::now() < termination.deadline => return Ok(Finalized::RetryAfter(LOOK)),

@@ -22,6 +22,7 @@ use sluice_api::meta::{Artifact, GoDuration};
 use sluice_api::reasons::kustomize::{BUILD_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED};
 use sluice_apply::{Discovery, Object, ObjectId};
 use sluice_artifact::Fetcher;
+use sluice_runtime::client::RemoteClusters;
 use sluice_runtime::{
     Conclusion, Context, Finalized, ObjectKey, Outcome, Policy, ReconcileError, Reconciler, Severity,
     conditions,
@@ -49,6 +50,8 @@ pub(crate) struct KustomizationReconciler {
     /// The controller's own identity.
     client: Client,
     discovery: Arc<Discovery>,
+    /// The clusters that kubeconfigs lead to.
+    remote: RemoteClusters<Arc<Discovery>>,
     fetcher: Fetcher,
     sources: Sources,
     notes: Arc<Notes>,
@@ -60,6 +63,7 @@ impl KustomizationReconciler {
     /// A reconciler that acts as `client`.
     pub(crate) fn new(
         client: Client,
+        remote: RemoteClusters<Arc<Discovery>>,
         settings: Settings,
         fetcher: Fetcher,
         sources: Sources,
@@ -77,6 +81,7 @@ impl KustomizationReconciler {
             builders: Arc::new(Semaphore::new(processors)),
             settings,
             client,
+            remote,
             fetcher,
             sources,
             notes,
@@ -100,7 +105,7 @@ impl KustomizationReconciler {
             .replace(revision.name.clone());
         let is_news = before.as_ref() != Some(&revision.name) || context.is_new_generation();
         status::note_progress(&mut context.object, "Building manifests", &revision, timeout);
-        let applier = self.applier(&plan)?;
+        let applier = self.applier(&plan).await?;
         let references = context
             .object
             .spec

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluice_api::kustomize::{DeletionPolicy, Kustomization, SourceKind};
-use sluice_api::meta::GoDuration;
+use sluice_api::meta::{GoDuration, KubeConfigReference};
 use sluice_api::reasons;
 use sluice_runtime::{ObjectKey, ReconcileError};
 
@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) timeout: Duration,
     /// Whose rights are used; `None`: the controller's own.
     pub(crate) service_account: Option<String>,
+    /// Which cluster is meant; `None`: the controller's own.
+    pub(crate) kube_config: Option<KubeConfigReference>,
     pub(crate) dependencies: Vec<ObjectKey>,
     pub(crate) deletion_policy: DeletionPolicy,
 }
@@ -67,6 +69,7 @@ impl Plan {
                 .service_account_name
                 .clone()
                 .or_else(|| settings.default_service_account.clone()),
+            kube_config: spec.kube_config.clone(),
             dependencies: spec
                 .depends_on
                 .iter()
@@ -87,6 +90,15 @@ impl Plan {
 /// Stalled: features that this version or its configuration does not have, references that are not allowed.
 pub(crate) fn validate(object: &Kustomization, settings: &Settings) -> Result<Plan, ReconcileError> {
     let plan = Plan::read(object, settings)?;
+    let decryption = object.spec.decryption.as_ref();
+    if decryption.is_some_and(|decryption| decryption.service_account_name.is_some())
+        && !settings.object_identities
+    {
+        let message = "to use spec.decryption.serviceAccountName for decryption authentication please enable the \
+                       ObjectLevelWorkloadIdentity feature gate in the controller";
+        return Err(ReconcileError::stalled(reasons::FEATURE_GATE_DISABLED, message)
+            .with_place("spec.decryption.serviceAccountName"));
+    }
     if let Some((field, what)) = find_unsupported(object) {
         let message = format!(
             "{field} is not supported by this version of {}: {what}",
@@ -123,9 +135,6 @@ pub(crate) fn source_of(object: &Kustomization) -> SourceKey {
 /// The first field that asks for what is not there yet, and what that is.
 fn find_unsupported(object: &Kustomization) -> Option<(String, &'static str)> {
     let spec = &object.spec;
-    if spec.kube_config.is_some() {
-        return Some(("spec.kubeConfig".to_owned(), "remote clusters"));
-    }
     if spec.decryption.is_some() {
         return Some(("spec.decryption".to_owned(), "decryption of secrets"));
     }

@@ -229,11 +229,6 @@ fn table(namespace: &str) -> Vec<Bad> {
     }
     for (name, field, spec) in [
         (
-            "kubeConfig",
-            "spec.kubeConfig",
-            json!({"kubeConfig": {"secretRef": {"name": "x"}}}),
-        ),
-        (
             "decryption",
             "spec.decryption",
             json!({"decryption": {"provider": "sops"}}),

@@ -29,29 +29,38 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Cluster {
     plane: &'static ControlPlane,
     namespace: Namespace,
+    /// A controller with flags of its own, which sees only the Kustomizations of this namespace.
+    own: Option<Mutex<Process>>,
     pub(crate) client: Client,
 }
+
+/// The label that says which controller works on an object.
+const SHARD: &str = "sharding.fluxcd.io/key";
 
 /// The controller of this test process, started with the first test and ended with the process.
 fn controller(plane: &'static ControlPlane) -> &'static Mutex<Process> {
     static SHARED: OnceLock<Mutex<Process>> = OnceLock::new();
     SHARED.get_or_init(|| {
-        let (metrics, health) = (free_port().unwrap(), free_port().unwrap());
-        let process = Program::new(env!("CARGO_BIN_EXE_kustomize-controller"))
-            .arguments([
-                "--concurrent=8",
-                "--http-retry=0",
-                "--interval-jitter-percentage=0",
-                "--custom-apply-stage-kinds=Secret",
-            ])
-            .argument(format!("--kubeconfig={}", plane.kubeconfig().display()))
-            .argument(format!("--metrics-addr=127.0.0.1:{metrics}"))
-            .argument(format!("--health-addr=127.0.0.1:{health}"))
-            .environment("RUNTIME_NAMESPACE", "flux-system")
-            .start()
-            .unwrap();
-        Mutex::new(process)
+        let selector = format!("--watch-label-selector=!{SHARD}");
+        Mutex::new(start(plane, &[&selector, "--custom-apply-stage-kinds=Secret"]))
     })
+}
+
+fn start(plane: &ControlPlane, flags: &[&str]) -> Process {
+    let (metrics, health) = (free_port().unwrap(), free_port().unwrap());
+    Program::new(env!("CARGO_BIN_EXE_kustomize-controller"))
+        .arguments([
+            "--concurrent=8",
+            "--http-retry=0",
+            "--interval-jitter-percentage=0",
+        ])
+        .arguments(flags.iter().copied())
+        .argument(format!("--kubeconfig={}", plane.kubeconfig().display()))
+        .argument(format!("--metrics-addr=127.0.0.1:{metrics}"))
+        .argument(format!("--health-addr=127.0.0.1:{health}"))
+        .environment("RUNTIME_NAMESPACE", "flux-system")
+        .start()
+        .unwrap()
 }
 
 /// Installs the definitions once.
@@ -86,7 +95,17 @@ impl Cluster {
             plane,
             client: plane.client().await.unwrap(),
             namespace,
+            own: None,
         })
+    }
+
+    /// A namespace with a controller of its own, which has these flags.
+    pub(crate) async fn with_flags(prefix: &str, flags: &[&str]) -> Option<Self> {
+        let mut cluster = Self::new(prefix).await?;
+        let selector = format!("--watch-label-selector={SHARD}={}", cluster.namespace());
+        let flags: Vec<&str> = flags.iter().copied().chain([selector.as_str()]).collect();
+        cluster.own = Some(Mutex::new(start(cluster.plane, &flags)));
+        Some(cluster)
     }
 
     /// The name of the namespace.
@@ -121,7 +140,9 @@ impl Cluster {
 
     /// Everything the controller has logged.
     pub(crate) fn log(&self) -> String {
-        controller(self.plane)
+        self.own
+            .as_ref()
+            .unwrap_or_else(|| controller(self.plane))
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .log()
@@ -189,7 +210,10 @@ impl Cluster {
             .as_object_mut()
             .unwrap()
             .extend(spec.as_object().cloned().unwrap());
-        let object = Kustomization::new(name, serde_json::from_value(merged).unwrap());
+        let mut object = Kustomization::new(name, serde_json::from_value(merged).unwrap());
+        if self.own.is_some() {
+            object.metadata.labels = Some([(SHARD.to_owned(), self.namespace().to_owned())].into());
+        }
         self.kustomizations()
             .create(&PostParams::default(), &object)
             .await

@@ -5,7 +5,9 @@
 //! other identities add impersonation headers to the same transport and cost next to nothing.
 
 mod impersonation;
+mod remote;
 mod throttle;
+mod token;
 mod transport;
 
 use std::path::PathBuf;
@@ -18,6 +20,8 @@ use tower::{BoxError, ServiceBuilder};
 use tracing::debug;
 
 pub use impersonation::Identity;
+pub use remote::{RemoteClusters, RemoteError, RemotePolicy};
+pub use token::TokenError;
 
 use crate::error::RuntimeError;
 use crate::lease::Fence;
