@@ -53,6 +53,10 @@ demo-down: ## end the demo
 bench: tools release ## time, memory and API requests of the controllers, as a table
 	cargo run -q --release -p sluice-bench -- --controllers target/release
 
+.PHONY: bench-kustomize
+bench-kustomize: tools release ## time and memory of the kustomize engine beside the real one, as a table
+	cargo run -q --release -p sluice-bench --bin engine-bench -- --sluice target/release/sluice --kustomize $(SLUICE_TOOLS)/kustomize
+
 .PHONY: checklist
 checklist: ## which acceptance ids have a test that names them
 	@./testbed/checklist $(CHECKLIST)
