@@ -1,3 +1,5 @@
+use icu_properties::props::{EnumeratedProperty as _, GeneralCategory};
+
 use crate::{Error, Limits};
 
 /// A piece of a parsed text.
@@ -317,6 +319,18 @@ impl Parser<'_> {
     }
 }
 
+/// Letters and decimal digits by their Unicode category; Rust's alphabetic characters would include marks.
 fn is_name_character(next: char, _length: usize) -> bool {
-    next == '_' || next.is_ascii_alphanumeric() || (!next.is_ascii() && next.is_alphabetic())
+    if next.is_ascii() {
+        return next == '_' || next.is_ascii_alphanumeric();
+    }
+    matches!(
+        GeneralCategory::for_char(next),
+        GeneralCategory::UppercaseLetter
+            | GeneralCategory::LowercaseLetter
+            | GeneralCategory::TitlecaseLetter
+            | GeneralCategory::ModifierLetter
+            | GeneralCategory::OtherLetter
+            | GeneralCategory::DecimalNumber
+    )
 }

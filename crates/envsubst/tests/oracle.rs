@@ -154,6 +154,20 @@ fn all_letters_change_case_as_in_go() {
     compare(&cases);
 }
 
+/// Marks are no letters, digits are decimal ones. Blocks without characters newer than Go's Unicode 15.
+#[test]
+fn names_consist_of_the_letters_and_digits_of_go() {
+    let cases: Vec<Value> = (0x80..0x530_u32)
+        .chain(0x590..0x700)
+        .chain(0x900..0x980)
+        .chain(0xA80..0xB00)
+        .chain(0x3041..0x3097)
+        .filter_map(char::from_u32)
+        .map(|character| json!({"text": format!("${{a{character}}}"), "vars": {}, "strict": false}))
+        .collect();
+    compare(&cases);
+}
+
 /// KUS-031, KUS-032, KUS-033: the documented table and what was found to differ.
 #[test]
 fn the_documented_expressions_equal_the_real_library() {
