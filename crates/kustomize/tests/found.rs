@@ -258,3 +258,19 @@ fn a_validator_that_only_notes_a_former_identity_is_refused() {
         ErrorKind::Plugin,
     );
 }
+
+/// An empty scalar that is made in flow form is a string, and the items of a list beside other documents are in
+/// flow form.
+#[test]
+fn empty_values_made_in_list_items_are_strings() {
+    let list = "kind: List\nitems:\n- apiVersion: v1\n  kind: ServiceAccount\n  metadata: {name: listed}\n";
+    let other = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: other\n";
+    let kustomization = "resources: [all.yaml]\nreplacements:\n- sourceValue: ''\n  targets:\n  - select: {kind: ServiceAccount}\n    fieldPaths: [spec.a.b, spec.list.0, metadata.annotations.x]\n    options: {create: true}\n";
+    for text in [
+        list.to_owned(),
+        format!("{list}{other}"),
+        format!("{list}---\n{list}").replacen("listed", "first", 1),
+    ] {
+        assert_same(&[("all.yaml", &text), ("kustomization.yaml", kustomization)], "");
+    }
+}

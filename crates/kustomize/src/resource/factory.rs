@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sluice_goyaml::{Flavour, Limits, Node, json_from_node, node_from_json, parse_document};
+use sluice_goyaml::{Content, Flavour, Limits, Node, Style, json_from_node, node_from_json, parse_document};
 
 use super::Resource;
 use crate::error::{Error, ErrorKind, Result};
@@ -212,7 +212,8 @@ fn inline_lists(nodes: Vec<Node>, limits: &Limits) -> Result<Vec<Node>> {
 
 fn inline_item(element: &Node, _limits: &Limits) -> Result<Vec<Node>> {
     let value = json_from_node(element, Flavour::Kyaml).map_err(|error| Error::from_yaml(&error))?;
-    let node = node_from_json(&value);
+    let mut node = node_from_json(&value);
+    mark_flow(&mut node);
     let kind = node.get("kind").map_or("", tree::value_of);
     let nodes = match node.get("items").and_then(Node::as_sequence) {
         Some(items) if kind == "List" || kind == "ResourceList" => items.to_vec(),
@@ -220,6 +221,17 @@ fn inline_item(element: &Node, _limits: &Limits) -> Result<Vec<Node>> {
         _ => vec![node],
     };
     drop_bad(nodes)
+}
+
+/// kustomize reads the items of a list back from JSON, so that they are in flow form, in which what is made
+/// empty later on reads as a string.
+fn mark_flow(node: &mut Node) {
+    match &mut node.content {
+        Content::Mapping(mapping) => mapping.values_mut().for_each(mark_flow),
+        Content::Sequence(items) => items.iter_mut().for_each(mark_flow),
+        _ => return,
+    }
+    node.style = Style::Flow;
 }
 
 #[cfg(test)]
