@@ -74,6 +74,22 @@ impl AuditLog {
         Ok(Requests(requests))
     }
 
+    /// All requests since a mark, as soon as there are enough of them: a watch can tell of a write before that
+    /// is answered, so that what follows from the write may come before its line in the log.
+    ///
+    /// # Errors
+    /// A log that cannot be read; never too few requests, which are for the caller to judge.
+    pub async fn since_with(&self, mark: Mark, enough: impl Fn(&Requests) -> bool) -> Result<Requests> {
+        let began = Instant::now();
+        loop {
+            let requests = self.since(mark).await?;
+            if enough(&requests) || began.elapsed() > LAG {
+                return Ok(requests);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Makes a request that cannot be mistaken for another, and reads from a position up to its line, which
     /// is left out; returns also where the line ends. The log is written before a request is answered, so
     /// nothing that was answered before can come after.

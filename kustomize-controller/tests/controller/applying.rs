@@ -390,7 +390,7 @@ async fn kus_015_named_kinds_are_applied_before_the_rest() {
         .create("apps", json!({"targetNamespace": cluster.namespace()}))
         .await;
     cluster.ready("apps").await;
-    let requests = cluster.own_requests(&audit.since(mark).await.unwrap());
+    let requests = cluster.own_requests_since(&audit, mark, 2).await;
     let applied: Vec<&str> = requests
         .iter()
         .filter(|request| request.is_apply() && !request.is_dry_run())

@@ -15,7 +15,7 @@ use sluice_api::kustomize::Kustomization;
 use sluice_api::meta::Condition;
 use sluice_api::source::GitRepository;
 use sluice_artifact::write_gzip;
-use sluice_testbed::audit::{AuditLog, Requests};
+use sluice_testbed::audit::{AuditLog, Mark, Requests};
 use sluice_testbed::control_plane::{ControlPlane, Namespace};
 use sluice_testbed::process::{Process, Program, free_port};
 use sluice_testbed::{tools, wait};
@@ -330,6 +330,15 @@ impl Cluster {
         requests
             .by_user_agent("kustomize-controller/")
             .in_namespace(self.namespace())
+    }
+
+    /// The controller's own requests since a mark, with so many patches of a status.
+    pub(crate) async fn own_requests_since(&self, audit: &AuditLog, mark: Mark, patches: usize) -> Requests {
+        let patched = |requests: &Requests| {
+            let requests = self.own_requests(requests);
+            requests.on("kustomizations/status").count() >= patches
+        };
+        self.own_requests(&audit.since_with(mark, patched).await.unwrap())
     }
 
     fn log_of(&self, name: &str) -> String {

@@ -31,7 +31,8 @@ async fn kus_005_an_unchanged_kustomization_writes_nothing_but_its_status() {
     let mark = audit.mark().await.unwrap();
     let object = cluster.reconcile("apps").await;
     let requests = cluster
-        .own_requests(&audit.since(mark).await.unwrap())
+        .own_requests_since(&audit, mark, 1)
+        .await
         .filter(|request| request.resource != "events");
     let counts: BTreeMap<String, usize> = requests.iter().fold(BTreeMap::new(), |mut counts, request| {
         let dry = if request.is_dry_run() { " (dry run)" } else { "" };
@@ -73,7 +74,7 @@ async fn the_inventory_is_announced_before_anything_is_applied() {
         .create("apps", json!({"targetNamespace": cluster.namespace()}))
         .await;
     cluster.ready("apps").await;
-    let requests = cluster.own_requests(&audit.since(mark).await.unwrap());
+    let requests = cluster.own_requests_since(&audit, mark, 2).await;
     let writes: Vec<String> = requests
         .writes()
         .iter()

@@ -86,7 +86,10 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
             &gone,
             json!({}),
             "GitOperationFailed",
-            (format!("{checkout}unable to clone '{gone}': "), "not found"),
+            (
+                format!("{checkout}unable to clone '{gone}': "),
+                "repository not found: ",
+            ),
             false,
         ),
         case(
