@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Parser};
+use sluice_artifact::ArchiveLimits;
 use sluice_runtime::CommonArgs;
 use sluice_runtime::flags::{parse_bool, parse_duration};
 
@@ -64,6 +65,12 @@ pub struct Args {
     /// The longest time a token is kept.
     #[arg(long, default_value = "1h", value_parser = parse_duration)]
     pub token_cache_max_duration: Duration,
+    /// The largest artifact that is accepted, in bytes when unpacked.
+    #[arg(long, default_value_t = ArchiveLimits::default().bytes)]
+    pub artifact_max_size: u64,
+    /// The most files and directories that an artifact may hold.
+    #[arg(long, default_value_t = ArchiveLimits::default().entries)]
+    pub artifact_max_files: usize,
     /// How many bytes of memory artifacts may take that no reconcile uses at the moment.
     #[arg(long, default_value_t = 8 << 20, hide = true)]
     pub artifact_cache_bytes: u64,

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use sluice_api::conditions::READY;
 use sluice_api::kustomize::Kustomization;
 use sluice_apply::Discovery;
-use sluice_artifact::{Fetcher, FetcherOptions};
+use sluice_artifact::{ArchiveLimits, Fetcher, FetcherOptions};
 use sluice_runtime::client::RemoteClusters;
 use sluice_runtime::controller::{Controller, kind_of};
 use sluice_runtime::object::Watched;
@@ -100,6 +100,11 @@ fn fetcher_options(args: &Args) -> FetcherOptions {
         host: std::env::var("SOURCE_CONTROLLER_LOCALHOST")
             .ok()
             .filter(|host| !host.is_empty()),
+        limits: ArchiveLimits {
+            bytes: args.artifact_max_size,
+            entries: args.artifact_max_files,
+            ..ArchiveLimits::default()
+        },
         ..FetcherOptions::default()
     }
 }

@@ -324,3 +324,41 @@ async fn links_in_an_archive_are_left_out() {
     let object = cluster.ready("apps").await;
     assert!(object.status.unwrap().inventory.unwrap().entries.is_empty());
 }
+
+/// What unpacks to more than the limits is refused, and what lies within them is applied.
+#[tokio::test]
+async fn archives_with_too_many_bytes_or_files_are_refused() {
+    let flags = ["--artifact-max-size=100000", "--artifact-max-files=20"];
+    let Some(cluster) = Cluster::with_flags("large", &flags).await else {
+        return;
+    };
+    let good = config_map("a", "1");
+    let large = format!("{good}# {}\n", "x".repeat(100_000));
+    let names: Vec<String> = (0..21).map(|index| format!("notes/{index}.txt")).collect();
+    let mut many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    many.push(("a.yaml", &good));
+    let few = [("notes/1.txt", "x"), ("a.yaml", &good)];
+    for (name, artifact) in [
+        ("bytes", archive(&[("a.yaml", &large)])),
+        ("files", archive(&many)),
+        ("few", archive(&few)),
+    ] {
+        let source = format!("source-{name}");
+        cluster.push_bytes(&source, "main@sha1:1", artifact, None).await;
+        let source = json!({"kind": "GitRepository", "name": source});
+        let spec = json!({"targetNamespace": cluster.namespace(), "sourceRef": source});
+        cluster.create(name, spec).await;
+    }
+    for (name, says) in [
+        ("bytes", "archive is bigger than max archive size of 100000 bytes"),
+        ("files", "archive holds more than 20 files and directories"),
+    ] {
+        let object = cluster.failed(name, "ArtifactFailed").await;
+        let message = message(&object);
+        assert!(
+            message.contains("failed to extract archive") && message.contains(says),
+            "{name}: {message}"
+        );
+    }
+    cluster.ready("few").await;
+}
