@@ -418,14 +418,20 @@ impl<'text> Lexer<'text> {
         self.emit(Kind::Space)
     }
 
-    fn lex_identifier(&mut self) -> Item<'text> {
+    /// Reads on to the end of a word; the error item if something stands there that cannot end one.
+    fn skip_word(&mut self) -> Option<Item<'text>> {
         let mut rune = self.next();
         while rune.is_some_and(is_alphanumeric) {
             rune = self.next();
         }
         self.backup();
-        if !self.at_terminator() {
-            return self.fail(format!("bad character {}", describe_rune(rune)));
+        let ends = self.at_terminator();
+        (!ends).then(|| self.fail(format!("bad character {}", describe_rune(rune))))
+    }
+
+    fn lex_identifier(&mut self) -> Item<'text> {
+        if let Some(failure) = self.skip_word() {
+            return failure;
         }
         let kind = match &self.input[self.start..self.position] {
             b"block" => Kind::Keyword(Keyword::Block),
@@ -449,13 +455,8 @@ impl<'text> Lexer<'text> {
         if self.at_terminator() {
             return self.emit(if kind == Kind::Field { Kind::Dot } else { kind });
         }
-        let mut rune = self.next();
-        while rune.is_some_and(is_alphanumeric) {
-            rune = self.next();
-        }
-        self.backup();
-        if !self.at_terminator() {
-            return self.fail(format!("bad character {}", describe_rune(rune)));
+        if let Some(failure) = self.skip_word() {
+            return failure;
         }
         self.emit(kind)
     }
