@@ -88,14 +88,18 @@ pub(crate) fn assert_same(files: &[(&str, &str)], root: &str) {
     check(files, root, true);
 }
 
+fn owned(files: &[(&str, &str)]) -> Files {
+    let pairs = files.iter().copied();
+    pairs
+        .map(|(path, contents)| (path.to_owned(), contents.to_owned()))
+        .collect()
+}
+
 fn check(files: &[(&str, &str)], root: &str, must_build: bool) {
     let Some(kustomize) = super::tool("kustomize") else {
         return;
     };
-    let files: Files = files
-        .iter()
-        .map(|(path, contents)| ((*path).to_owned(), (*contents).to_owned()))
-        .collect();
+    let files = owned(files);
     match compare(&kustomize, &files, root) {
         Ok(built) if built || !must_build => {}
         Ok(_) => {
@@ -111,10 +115,7 @@ pub(crate) fn assert_refused(files: &[(&str, &str)], root: &str, wanted: ErrorKi
     let Some(kustomize) = super::tool("kustomize") else {
         return;
     };
-    let files: Files = files
-        .iter()
-        .map(|(path, contents)| ((*path).to_owned(), (*contents).to_owned()))
-        .collect();
+    let files = owned(files);
     if let Ok(output) = run_real(&kustomize, &files, root) {
         panic!("kustomize builds this:\n{output}");
     }
