@@ -212,6 +212,18 @@ fn nothing_depends_on_a_controller_and_the_api_depends_on_nothing_of_ours() {
     }
 }
 
+/// What the controller applies and what the command line shows of it come from one place.
+#[test]
+fn the_build_of_a_kustomization_is_shared() {
+    let graph = graph(&metadata());
+    for name in ["kustomize-controller"] {
+        assert!(
+            reachable(&graph, name).contains("sluice-kustomization"),
+            "{name} builds Kustomizations in a way of its own"
+        );
+    }
+}
+
 #[test]
 fn one_tls_provider_and_one_http_stack_stand_in_the_tree() {
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -4,20 +4,15 @@ use std::collections::BTreeMap;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use sluice_api::annotations::KUBECTL_LAST_APPLIED;
-use sluice_api::annotations::kustomize::{
-    DISABLED, ENABLED, FORCE, OLD_CHECKSUM, OLD_SYNC_CHECKSUM, PRUNE, RECONCILE, SSA,
-};
+use sluice_api::annotations::kustomize::{DISABLED, PRUNE, RECONCILE, SSA};
 use sluice_api::kustomize::{Kustomization, KustomizationSpec};
-use sluice_api::labels::{KUSTOMIZE_NAME, KUSTOMIZE_NAMESPACE, OLD_SYNC_GC_MARK};
-use sluice_api::managers::{BEFORE_FIRST_APPLY, KUBECTL_PREFIX};
 use sluice_api::reasons::PROGRESSING;
 use sluice_api::reasons::kustomize::{PRUNE_FAILED, RECONCILIATION_FAILED};
 use sluice_apply::{
-    Action, Announcer, Applier, ApplyFailure, ApplyOptions, Change, ChangeSet, Cleanup, Entry, IgnoreRule,
-    IgnoreRules, IgnoreTarget, Inventory, ManagerPattern, MetadataSelector, Object, ObjectId, Operation,
-    PruneOptions, Unannounced,
+    Action, Announcer, Applier, ApplyFailure, ApplyOptions, Change, ChangeSet, Entry, Inventory,
+    ManagerPattern, MetadataSelector, Object, ObjectId, Operation, PruneOptions, Unannounced,
 };
+use sluice_kustomization::owner_labels;
 use sluice_runtime::{Context, ObjectKey, ReconcileError, Severity};
 use tracing::info;
 
@@ -26,14 +21,6 @@ use super::revision::Revision;
 use super::status::{self, Attempt};
 use super::validate::Plan;
 use crate::settings::Settings;
-
-/// The labels of everything that a Kustomization applies.
-pub(super) fn owner_labels(key: &ObjectKey) -> Vec<(String, String)> {
-    vec![
-        (KUSTOMIZE_NAME.to_owned(), key.name.clone()),
-        (KUSTOMIZE_NAMESPACE.to_owned(), key.namespace.clone()),
-    ]
-}
 
 /// What an apply and prune came to.
 pub(super) struct Applied {
@@ -216,7 +203,7 @@ impl KustomizationReconciler {
             kind: "Namespace".to_owned(),
         };
         PruneOptions {
-            owner_labels: owner_labels(key),
+            owner_labels: owner_labels(&key.namespace, &key.name),
             exclusions: MetadataSelector::new([(PRUNE, DISABLED), (RECONCILE, DISABLED), (SSA, "Ignore")]),
             protected: if namespace.is_empty() {
                 Vec::new()
@@ -239,51 +226,19 @@ fn inventory_after(failure: &ApplyFailure, mut inventory: Inventory) -> Inventor
 
 /// How the spec and the flags ask for objects to be applied.
 fn apply_options(spec: &KustomizationSpec, settings: &Settings) -> Result<ApplyOptions, String> {
-    let mut managers = vec![
-        ManagerPattern::new(KUBECTL_PREFIX, Operation::Apply),
-        ManagerPattern::new(KUBECTL_PREFIX, Operation::Update),
-        ManagerPattern::new(BEFORE_FIRST_APPLY, Operation::Update),
-        ManagerPattern::new(crate::NAME, Operation::Update),
-    ];
+    let mut options = sluice_kustomization::apply_options(spec)?;
     for manager in &settings.override_managers {
-        managers.push(ManagerPattern::new(manager, Operation::Apply));
-        managers.push(ManagerPattern::new(manager, Operation::Update));
+        options.cleanup.managers.extend([
+            ManagerPattern::new(manager, Operation::Apply),
+            ManagerPattern::new(manager, Operation::Update),
+        ]);
     }
-    let rules = spec.ignore.iter().map(|rule| IgnoreRule {
-        paths: rule.paths.clone(),
-        target: rule.target.as_ref().map(|target| {
-            let text = |field: &Option<String>| field.clone().unwrap_or_default();
-            IgnoreTarget {
-                group: text(&target.group),
-                version: text(&target.version),
-                kind: text(&target.kind),
-                name: text(&target.name),
-                namespace: text(&target.namespace),
-                annotation_selector: text(&target.annotation_selector),
-                label_selector: text(&target.label_selector),
-            }
-        }),
-    });
-    Ok(ApplyOptions {
-        concurrency: settings.concurrent_apply,
-        force: spec.force,
-        force_selector: MetadataSelector::new([(FORCE, ENABLED)]),
-        exclusions: MetadataSelector::new([(RECONCILE, DISABLED), (SSA, "Ignore")]),
-        if_not_present: MetadataSelector::new([(SSA, "IfNotPresent")]),
-        cleanup: Cleanup {
-            annotations: [KUBECTL_LAST_APPLIED, OLD_CHECKSUM, OLD_SYNC_CHECKSUM]
-                .map(str::to_owned)
-                .to_vec(),
-            labels: vec![OLD_SYNC_GC_MARK.to_owned()],
-            managers,
-            exclusions: MetadataSelector::new([(SSA, "Merge")]),
-        },
-        custom_stage_kinds: settings.custom_stage_kinds.clone(),
-        ignore: IgnoreRules::compile(rules)?,
-        migrate_api_version: settings.migrate_api_version,
-        assess: spec.wait,
-        ..ApplyOptions::new(crate::NAME)
-    })
+    options.concurrency = settings.concurrent_apply;
+    options
+        .custom_stage_kinds
+        .clone_from(&settings.custom_stage_kinds);
+    options.migrate_api_version = settings.migrate_api_version;
+    Ok(options)
 }
 
 /// The changes of completed stages, each line ended, as Flux appends them to the error.

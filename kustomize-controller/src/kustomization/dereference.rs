@@ -1,24 +1,21 @@
 //! Everything that the object refers to, read as it is now.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use sluice_api::conditions::READY;
-use sluice_api::kustomize::{Kustomization, SubstituteReference, SubstituteReferenceKind};
+use sluice_api::kustomize::Kustomization;
 use sluice_api::meta::{Artifact, GoDuration};
 use sluice_api::reasons;
 use sluice_api::reasons::kustomize::ARTIFACT_FAILED;
 use sluice_apply::Applier;
 use sluice_artifact::{Archive, FetchError};
-use sluice_envsubst::clean_value;
 use sluice_runtime::client::{self, Identity};
 use sluice_runtime::{ReconcileError, Severity};
 use sluice_vfs::{FileSystem, VirtualPath};
 
 use super::KustomizationReconciler;
-use super::build::Variables;
 use super::validate::{Plan, source_of};
 use crate::sources::SourceError;
 
@@ -137,56 +134,6 @@ impl KustomizationReconciler {
             }
             Err(error) => Err(failed(error.to_string()).with_place("spec.path")),
         }
-    }
-
-    /// The variables of ConfigMaps and Secrets; later ones win.
-    pub(super) async fn load_variables(
-        &self,
-        namespace: &str,
-        references: &[SubstituteReference],
-    ) -> Variables {
-        let mut variables = BTreeMap::new();
-        for reference in references {
-            match self.load_data(namespace, reference).await {
-                Ok(data) => variables.extend(data),
-                Err(kube::Error::Api(status)) if reference.optional && status.code == 404 => {}
-                Err(error) => {
-                    let cause = match error {
-                        kube::Error::Api(status) => status.message,
-                        other => other.to_string(),
-                    };
-                    let (kind, name) = (&reference.kind, &reference.name);
-                    return Err(format!("substitute from '{kind}/{name}' error: {cause}"));
-                }
-            }
-        }
-        Ok(variables)
-    }
-
-    async fn load_data(
-        &self,
-        namespace: &str,
-        reference: &SubstituteReference,
-    ) -> Result<Vec<(String, String)>, kube::Error> {
-        let clean = |value: &str| clean_value(value).into_owned();
-        Ok(match reference.kind {
-            SubstituteReferenceKind::ConfigMap => {
-                let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-                let data = api.get(&reference.name).await?.data.unwrap_or_default();
-                data.into_iter()
-                    .map(|(key, value)| (key, clean(&value)))
-                    .collect()
-            }
-            SubstituteReferenceKind::Secret => {
-                let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
-                let data = api.get(&reference.name).await?.data.unwrap_or_default();
-                let text = |value: &[u8]| clean(&String::from_utf8_lossy(value));
-                data.into_iter()
-                    .map(|(key, value)| (key, text(&value.0)))
-                    .collect()
-            }
-            SubstituteReferenceKind::Other(_) => Vec::new(),
-        })
     }
 
     /// Where to apply and who does: in the controller's own cluster or in a remote one, as the identity that

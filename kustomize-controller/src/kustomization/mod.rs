@@ -1,7 +1,6 @@
 //! The reconciler of Kustomizations.
 
 mod apply;
-mod build;
 mod dereference;
 mod finalize;
 mod health;
@@ -22,6 +21,7 @@ use sluice_api::meta::{Artifact, GoDuration};
 use sluice_api::reasons::kustomize::{BUILD_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED};
 use sluice_apply::{Discovery, Object, ObjectId};
 use sluice_artifact::Fetcher;
+use sluice_kustomization::{BuildInput, Built};
 use sluice_runtime::client::RemoteClusters;
 use sluice_runtime::{
     Conclusion, Context, Finalized, ObjectKey, Outcome, Policy, ReconcileError, Reconciler, Severity,
@@ -32,7 +32,6 @@ use tokio::sync::Semaphore;
 use crate::pending::Notes;
 use crate::settings::Settings;
 use crate::sources::Sources;
-use build::{BuildInput, Built};
 use health::{AfterApply, HealthWait};
 use revision::Revision;
 use status::Attempt;
@@ -112,25 +111,28 @@ impl KustomizationReconciler {
             .post_build
             .as_ref()
             .map(|build| build.substitute_from.as_slice());
-        let variables = self
-            .load_variables(&plan.key.namespace, references.unwrap_or_default())
-            .await;
+        let variables = sluice_kustomization::load_variables(
+            &self.client,
+            &plan.key.namespace,
+            references.unwrap_or_default(),
+        )
+        .await;
         let input = BuildInput {
             files: archive,
             directory,
             spec: context.object.spec.clone(),
             variables,
             strict: self.settings.strict_substitution,
-            owner_labels: apply::owner_labels(&plan.key),
+            owner_labels: sluice_kustomization::owner_labels(&plan.key.namespace, &plan.key.name),
+            ignored: None,
             deadline: std::time::Instant::now() + timeout,
         };
-        let Built {
-            objects,
-            digest,
-            encrypted,
-        } = self.run_build(&plan, input).await?;
-        let attempt = Attempt { digest, revision };
-        if let Some(secret) = encrypted {
+        let built = self.run_build(&plan, input).await?;
+        let attempt = Attempt {
+            digest: built.digest.clone(),
+            revision,
+        };
+        if let Some(secret) = built.encrypted_secret() {
             let problem =
                 "is SOPS encrypted, configuring decryption is required for this secret to be reconciled";
             let elapsed = context.started().elapsed();
@@ -143,6 +145,7 @@ impl KustomizationReconciler {
             );
         }
         status::note_progress(&mut context.object, "Detecting drift", &attempt.revision, timeout);
+        let objects = built.into_applicable(&context.object.spec);
         let vanishing = vanishing_jobs(&objects);
         let applied = self
             .apply(context, &plan, &applier, &attempt, objects, is_news)
@@ -169,7 +172,7 @@ impl KustomizationReconciler {
         let permit = Arc::clone(&self.builders).acquire_owned().await;
         let permit = permit.map_err(|error| failed(error.to_string()))?;
         let built = tokio::task::spawn_blocking(move || {
-            let built = build::build(&input);
+            let built = sluice_kustomization::build(&input);
             drop(permit);
             built
         });

@@ -8,7 +8,7 @@ use sluice_goyaml::{Flavour, Limits};
 use sluice_kustomize::kustomization::FILE_NAMES;
 use sluice_vfs::{EntryKind, FileSystem, FileSystemError, Overlay, VirtualPath};
 
-use super::BuildError;
+use super::{BuildError, Ignored};
 
 /// The fields of a kustomization file. Others are dropped, as in Flux, where the file passes through a Go type.
 const FIELDS: [&str; 34] = [
@@ -83,6 +83,7 @@ pub(super) fn write_kustomization<B: FileSystem>(
     files: &mut Overlay<B>,
     directory: &VirtualPath,
     spec: &KustomizationSpec,
+    ignored: Option<&Ignored>,
 ) -> Result<(), BuildError> {
     let (path, mut file) = match find(files, directory)? {
         Some(path) => {
@@ -91,9 +92,15 @@ pub(super) fn write_kustomization<B: FileSystem>(
                 // Flux does so to keep kustomize from calling the file empty.
                 file.insert("buildMetadata".to_owned(), json!(["originAnnotations"]));
             }
+            if let Some(ignored) = ignored {
+                leave_out(&mut file, files, directory, ignored)?;
+            }
             (path, file)
         }
-        None => (join(directory, FILE_NAMES[0])?, make_up(files, directory)?),
+        None => (
+            join(directory, FILE_NAMES[0])?,
+            make_up(files, directory, ignored)?,
+        ),
     };
     file.entry("apiVersion")
         .or_insert_with(|| "kustomize.config.k8s.io/v1beta1".into());
@@ -173,9 +180,13 @@ fn read_as_text(field: &str, value: &mut Value, only_texts: bool) {
 }
 
 /// A file that lists all manifests below the directory; a placeholder where there are none.
-fn make_up(files: &impl FileSystem, directory: &VirtualPath) -> Result<Map<String, Value>, BuildError> {
+fn make_up(
+    files: &impl FileSystem,
+    directory: &VirtualPath,
+    ignored: Option<&Ignored>,
+) -> Result<Map<String, Value>, BuildError> {
     let mut resources = Vec::new();
-    scan(files, directory, ".", &mut resources)?;
+    scan(files, directory, &VirtualPath::root(), ignored, &mut resources)?;
     let mut file = Map::new();
     if resources.is_empty() {
         file.insert("namespace".to_owned(), "_placeholder".into());
@@ -189,21 +200,52 @@ fn make_up(files: &impl FileSystem, directory: &VirtualPath) -> Result<Map<Strin
 fn scan(
     files: &impl FileSystem,
     directory: &VirtualPath,
-    relative: &str,
+    relative: &VirtualPath,
+    ignored: Option<&Ignored>,
     resources: &mut Vec<Value>,
 ) -> Result<(), BuildError> {
     for entry in files.list(directory).map_err(unreadable)? {
         let path = join(directory, &entry.name)?;
-        let relative = format!("{relative}/{}", entry.name);
+        let relative = join(relative, &entry.name)?;
+        let resource = || format!("./{relative}").into();
         match entry.kind {
-            EntryKind::Directory if find(files, &path)?.is_some() => resources.push(relative.into()),
-            EntryKind::Directory => scan(files, &path, &relative, resources)?,
-            EntryKind::File if entry.name.ends_with(".yaml") || entry.name.ends_with(".yml") => {
+            EntryKind::Directory if find(files, &path)?.is_some() => resources.push(resource()),
+            EntryKind::Directory => scan(files, &path, &relative, ignored, resources)?,
+            EntryKind::File if !(entry.name.ends_with(".yaml") || entry.name.ends_with(".yml")) => {}
+            EntryKind::File if ignored.is_some_and(|ignored| ignored(&relative, EntryKind::File)) => {}
+            EntryKind::File => {
                 check_manifest(files, &path)?;
-                resources.push(relative.into());
+                resources.push(resource());
             }
-            EntryKind::File => {}
         }
+    }
+    Ok(())
+}
+
+/// Takes out of a kustomization file what is ignored of the files and directories that it names.
+fn leave_out(
+    file: &mut Map<String, Value>,
+    files: &impl FileSystem,
+    directory: &VirtualPath,
+    ignored: &Ignored,
+) -> Result<(), BuildError> {
+    for field in ["resources", "components", "crds"] {
+        let mut kept = Vec::new();
+        for item in std::mem::take(items(file, field)?) {
+            // What leads out of the directory is no business of its ignore files.
+            let relative = item.as_str().and_then(|path| VirtualPath::root().join(path).ok());
+            let kind = match &relative {
+                Some(relative) if !relative.is_root() => files
+                    .kind(&join(directory, relative.as_str())?)
+                    .map_err(unreadable)?,
+                _ => None,
+            };
+            let is_ignored = matches!((&relative, kind), (Some(path), Some(kind)) if ignored(path, kind));
+            if !is_ignored {
+                kept.push(item);
+            }
+        }
+        *items(file, field)? = kept;
     }
     Ok(())
 }

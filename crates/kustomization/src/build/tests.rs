@@ -323,6 +323,7 @@ fn run(case: &Case) -> Result<Built, String> {
         variables: Ok(BTreeMap::new()),
         strict: true,
         owner_labels: Vec::new(),
+        ignored: None,
         deadline: Instant::now() + Duration::from_secs(60),
     };
     build(&input).map_err(|error| error.to_string())

@@ -11,7 +11,7 @@ use super::{BuildError, BuildInput, VariableMap};
 
 /// The variables that were referred to, or why they could not be read. The reason counts only once an object
 /// is to be substituted.
-pub(in super::super) type Variables = Result<VariableMap, String>;
+pub type Variables = Result<VariableMap, String>;
 
 /// Substitutes variables in one object. `None` leaves it as it is: switched off on the object, or nothing to
 /// substitute with.
@@ -29,10 +29,7 @@ pub(super) fn substitute(
     if is_disabled(object) {
         return Ok(None);
     }
-    let mut variables = input.variables.clone()?;
-    for (name, value) in &post_build.substitute {
-        variables.insert(name.clone(), clean_value(value).into_owned());
-    }
+    let variables = with_inline(input.variables.clone()?, post_build);
     let always = post_build.substitute_strategy == Some(SubstituteStrategy::Always);
     if variables.is_empty() && !always {
         return Ok(None);
@@ -49,6 +46,14 @@ pub(super) fn substitute(
         .map_err(|error| format!("envsubst error: YAMLToJSON: {error}"))?;
     check_object(&value).map_err(|problem| format!("UnmarshalJSON: {problem}"))?;
     Ok(Some(value))
+}
+
+/// The variables of a build: those that were referred to, and above them the ones that the spec has itself.
+pub fn with_inline(mut variables: VariableMap, post_build: &PostBuild) -> VariableMap {
+    for (name, value) in &post_build.substitute {
+        variables.insert(name.clone(), clean_value(value).into_owned());
+    }
+    variables
 }
 
 /// The problem with its object, as Flux names it.

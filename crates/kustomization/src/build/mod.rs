@@ -12,47 +12,71 @@ use sha2::{Digest as _, Sha256};
 use sluice_api::kustomize::KustomizationSpec;
 use sluice_apply::{Object, normalise_all};
 use sluice_kustomize::{BuildOptions, Limits, LoadRestrictions, Reorder, Resource};
-use sluice_vfs::{FileSystem, Overlay, VirtualPath};
+use sluice_vfs::{EntryKind, FileSystem, Overlay, VirtualPath};
 
-pub(super) use substitute::Variables;
+pub use substitute::{Variables, with_inline};
 
 /// What a build needs.
-pub(super) struct BuildInput {
+pub struct BuildInput {
     /// The artifact.
-    pub(super) files: Arc<dyn FileSystem>,
+    pub files: Arc<dyn FileSystem>,
     /// The directory in it.
-    pub(super) directory: VirtualPath,
+    pub directory: VirtualPath,
     /// The spec of the Kustomization.
-    pub(super) spec: KustomizationSpec,
+    pub spec: KustomizationSpec,
     /// Variables of `substituteFrom`, or why they could not be read.
-    pub(super) variables: Variables,
+    pub variables: Variables,
     /// Whether a variable without value and default is an error.
-    pub(super) strict: bool,
+    pub strict: bool,
     /// Labels by which the objects are known as the Kustomization's.
-    pub(super) owner_labels: Vec<(String, String)>,
+    pub owner_labels: Vec<(String, String)>,
+    /// Which files are left out, `None` for none: a controller's artifact holds what is wanted.
+    pub ignored: Option<Ignored>,
     /// When to give up.
-    pub(super) deadline: Instant,
+    pub deadline: Instant,
 }
 
 /// The result of a build.
-pub(super) struct Built {
-    /// The objects, labelled and normalised.
-    pub(super) objects: Vec<Object>,
+pub struct Built {
+    /// The objects with the owner's labels, else as they were built.
+    pub objects: Vec<Object>,
     /// The digest of the manifests before that, for the history.
-    pub(super) digest: String,
-    /// The subject of a Secret that is still encrypted, if there is one.
-    pub(super) encrypted: Option<String>,
+    pub digest: String,
+}
+
+impl Built {
+    /// The subject of the first Secret that is still encrypted and is not meant to stay so.
+    pub fn encrypted_secret(&self) -> Option<String> {
+        documents::find_encrypted_secret(&self.objects)
+    }
+
+    /// The objects as they are applied: normalised, which also takes the marker off encrypted Secrets, and with
+    /// the spec's common metadata.
+    pub fn into_applicable(mut self, spec: &KustomizationSpec) -> Vec<Object> {
+        normalise_all(&mut self.objects);
+        self.set_common_metadata(spec);
+        self.objects
+    }
+
+    /// Sets the spec's common labels and annotations.
+    pub fn set_common_metadata(&mut self, spec: &KustomizationSpec) {
+        if let Some(metadata) = &spec.common_metadata {
+            for object in &mut self.objects {
+                object.set_common_metadata(&metadata.labels, &metadata.annotations);
+            }
+        }
+    }
 }
 
 /// Why a build failed: Flux's text, with the place where it is known.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(super) struct BuildError {
+pub struct BuildError {
     message: String,
     /// `file:line`, where known.
-    pub(super) place: Option<String>,
+    pub place: Option<String>,
     /// What to do, where known.
-    pub(super) remedy: Option<String>,
+    pub remedy: Option<String>,
 }
 
 impl BuildError {
@@ -78,13 +102,13 @@ impl BuildError {
     }
 }
 
-/// Generates the kustomization file, builds, substitutes, labels and normalises.
+/// Generates the kustomization file, builds, substitutes and labels.
 ///
 /// # Errors
 /// [`BuildError`] with the text that the Ready condition shows.
-pub(super) fn build(input: &BuildInput) -> Result<Built, BuildError> {
+pub fn build(input: &BuildInput) -> Result<Built, BuildError> {
     let mut files = Overlay::new(Arc::clone(&input.files));
-    generate::write_kustomization(&mut files, &input.directory, &input.spec)?;
+    generate::write_kustomization(&mut files, &input.directory, &input.spec, input.ignored.as_ref())?;
     let options = BuildOptions {
         // Flux leaves the order of the files; the apply sorts.
         reorder: Reorder::None,
@@ -101,7 +125,7 @@ pub(super) fn build(input: &BuildInput) -> Result<Built, BuildError> {
     for resource in built.resources.iter() {
         manifests.add(resource, input)?;
     }
-    manifests.finish(input)
+    Ok(manifests.finish(input))
 }
 
 /// Manifests as they come out of the build, one after the other.
@@ -141,7 +165,7 @@ impl Manifests {
         Ok(())
     }
 
-    fn finish(mut self, input: &BuildInput) -> Result<Built, BuildError> {
+    fn finish(mut self, input: &BuildInput) -> Built {
         for object in &mut self.objects {
             let labels = input
                 .owner_labels
@@ -149,20 +173,10 @@ impl Manifests {
                 .map(|(key, value)| (key.as_str(), value.as_str()));
             object.set_labels(labels);
         }
-        // Before normalisation, which would take the marker off and let the cipher text through.
-        let encrypted = documents::find_encrypted_secret(&self.objects);
-        normalise_all(&mut self.objects);
-        if let Some(metadata) = &input.spec.common_metadata {
-            for object in &mut self.objects {
-                object.set_common_metadata(&metadata.labels, &metadata.annotations);
-            }
-        }
-        let digest = format!("sha256:{}", hex::encode(self.hash.finalize()));
-        Ok(Built {
+        Built {
             objects: self.objects,
-            digest,
-            encrypted,
-        })
+            digest: format!("sha256:{}", hex::encode(self.hash.finalize())),
+        }
     }
 }
 
@@ -170,4 +184,7 @@ impl Manifests {
 mod tests;
 
 /// The variables of a build: inline ones win over those that were referred to.
-pub(super) type VariableMap = BTreeMap<String, String>;
+pub type VariableMap = BTreeMap<String, String>;
+
+/// Says of a path, relative to the directory that is built, whether it is left out.
+pub type Ignored = Arc<dyn Fn(&VirtualPath, EntryKind) -> bool + Send + Sync>;

@@ -1,0 +1,13 @@
+//! What a Kustomization means: from files to the objects that are applied, and how they are applied.
+//!
+//! kustomize-controller and the command line share it, so that a person sees on a laptop what the controller
+//! would do in the cluster. [`build()`] is pure: it neither talks to a cluster nor waits nor touches a disk.
+//! What it needs from the cluster, [`load_variables`] reads before.
+
+mod build;
+mod options;
+mod variables;
+
+pub use build::{BuildError, BuildInput, Built, Ignored, VariableMap, Variables, build, with_inline};
+pub use options::{apply_options, owner_labels};
+pub use variables::load_variables;
