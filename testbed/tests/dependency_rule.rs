@@ -10,8 +10,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Engines: no Kubernetes, no async runtime, no HTTP, no real file system.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "sluice-envsubst",
+    "sluice-expression",
     "sluice-gotemplate",
     "sluice-goyaml",
     "sluice-health",
