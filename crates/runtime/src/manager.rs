@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use crate::client::{self, ClientOptions};
+use crate::client::{self, Availability, ClientOptions};
 use crate::controller::{ControllerBuilder, Reconciler, Run};
 use crate::error::RuntimeError;
 use crate::events::{Recorder, RecorderOptions, RecorderTasks};
@@ -70,6 +70,7 @@ impl Manager {
             qps: args.kube_api_qps,
             burst: args.kube_api_burst,
             fence: Fence::default(),
+            availability: Availability::default(),
             kubeconfig: args.kubeconfig.clone(),
         };
         let client = client::connect(&client_options, &metrics).await?;
@@ -253,6 +254,8 @@ impl Manager {
             self.health.clone(),
             ended.clone(),
         ));
+        let availability = self.client_options.availability.clone();
+        background.spawn(availability.probe(self.client.clone()));
         for watch in self.watches {
             background.spawn(watch);
         }

@@ -17,6 +17,7 @@ mod bootstrap;
 mod chain;
 mod delayed_watch;
 mod failed_apply;
+mod faults;
 mod kills;
 mod requests;
 mod support;

@@ -4,6 +4,7 @@
 //! each. Watches have connections of their own, so that no limit on streams and no full window of one can hold up the others. Views for
 //! other identities add impersonation headers to the same transport and cost next to nothing.
 
+mod availability;
 mod impersonation;
 mod remote;
 mod throttle;
@@ -19,6 +20,7 @@ use kube::{Client, Config};
 use tower::{BoxError, ServiceBuilder};
 use tracing::debug;
 
+pub use availability::{Availability, Returns};
 pub use impersonation::Identity;
 pub use remote::{RemoteClusters, RemoteError, RemotePolicy};
 pub use token::TokenError;
@@ -41,6 +43,8 @@ pub struct ClientOptions {
     pub burst: u32,
     /// Refuses writes once leadership is lost.
     pub fence: Fence,
+    /// Learns from the requests whether the API server can be reached.
+    pub availability: Availability,
     /// A kubeconfig file (`--kubeconfig`); `None`: `$KUBECONFIG`, or the Pod's service account.
     pub kubeconfig: Option<PathBuf>,
 }

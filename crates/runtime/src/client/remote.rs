@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::token::{TokenError, TokenSource, with_token};
-use super::{ClientOptions, connect_with};
+use super::{Availability, ClientOptions, connect_with};
 use crate::object::ObjectKey;
 use crate::telemetry::Metrics;
 
@@ -102,6 +102,11 @@ impl<T: Clone> RemoteClusters<T> {
         policy: RemotePolicy,
         attach: fn(Client) -> T,
     ) -> Self {
+        // That another cluster is out of reach says nothing about the own one.
+        let options = ClientOptions {
+            availability: Availability::default(),
+            ..options
+        };
         Self {
             client,
             options,

@@ -17,8 +17,8 @@ use kube::client::{Body, ConfigExt};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{BoxError, Service};
 
-use super::ClientOptions;
 use super::throttle::Throttle;
+use super::{Availability, ClientOptions};
 use crate::error::RuntimeError;
 use crate::lease::{Fence, FenceError};
 use crate::telemetry::Metrics;
@@ -47,6 +47,7 @@ pub(super) struct Transport {
     watches: Pool,
     user_agent: HeaderValue,
     fence: Fence,
+    availability: Availability,
     throttle: Throttle,
     metrics: Metrics,
 }
@@ -70,6 +71,7 @@ impl Transport {
             watches: pool(config, false)?,
             user_agent,
             fence: options.fence.clone(),
+            availability: options.availability.clone(),
             throttle,
             metrics,
         })
@@ -117,8 +119,16 @@ impl Transport {
             }
         };
         let code = match &result {
-            Ok(response) => response.status().as_str().to_owned(),
-            Err(_) => "<error>".to_owned(),
+            Ok(response) => {
+                self.availability.answered();
+                response.status().as_str().to_owned()
+            }
+            Err(error) => {
+                if !error.is::<FenceError>() {
+                    self.availability.lost();
+                }
+                "<error>".to_owned()
+            }
         };
         self.metrics
             .requested(method.as_str(), &host, &code, started.elapsed());

@@ -1,17 +1,21 @@
 //! Wires a reconciler to its watches, its queue and the changes that wake its objects.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Resource;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::metadata::MetadataWriter;
 use super::worker::{Names, Worker};
 use super::{Object, Reconciler};
+use crate::client::Returns;
 use crate::jitter::Jitter;
 use crate::manager::Manager;
 use crate::object::{ObjectKey, Reference, Watched};
@@ -19,6 +23,9 @@ use crate::queue::{Cause, WorkQueue};
 use crate::status::StatusWriter;
 use crate::store::{Change, Store};
 use crate::watch::{Index, Triggers};
+
+/// The least time between two returns of the API server that count: a connection that comes and goes must not undo every back-off.
+const BETWEEN_RETURNS: Duration = Duration::from_secs(5);
 
 /// A controller under construction; made by [`Manager::controller`].
 #[must_use = "a controller starts only after register()"]
@@ -141,15 +148,18 @@ impl<'m, R: Reconciler> ControllerBuilder<'m, R> {
         });
         let grace = manager.args().graceful_shutdown_timeout;
         let run_queue = queue.clone();
+        let returns = manager.client_options().availability.returns();
         let run: Run = Box::new(move |stop| {
             async move {
                 let kind = worker.names.kind.clone();
-                let dropped = run_queue
-                    .run(concurrency, stop, grace, move |job| {
-                        let worker = Arc::clone(&worker);
-                        async move { worker.run(job).await }
-                    })
-                    .await;
+                let work = run_queue.run(concurrency, stop, grace, move |job| {
+                    let worker = Arc::clone(&worker);
+                    async move { worker.run(job).await }
+                });
+                let dropped = tokio::select! {
+                    dropped = work => dropped,
+                    never = wake_on_return(run_queue.clone(), returns) => match never {},
+                };
                 if dropped > 0 {
                     error!(
                         kind,
@@ -162,6 +172,16 @@ impl<'m, R: Reconciler> ControllerBuilder<'m, R> {
         });
         manager.add_controller(run);
         Controller { store, queue, index }
+    }
+}
+
+/// Wakes what failed each time that the API server has come back: whatever it failed of, the outage may have been the cause, and a
+/// back-off that grew meanwhile would only prolong it.
+async fn wake_on_return(queue: WorkQueue<ObjectKey>, mut returns: Returns) -> Infallible {
+    loop {
+        returns.next().await;
+        queue.wake_failed();
+        sleep(BETWEEN_RETURNS).await;
     }
 }
 

@@ -90,6 +90,23 @@ impl<K: Clone + Debug + Eq + Hash + Send + Sync + 'static> WorkQueue<K> {
         }
     }
 
+    /// Runs those again at once whose last run failed.
+    pub fn wake_failed(&self) {
+        let mut state = self.state();
+        let woken = state.queue.wake_failed();
+        if woken.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        state.ready_since.extend(woken.into_iter().map(|key| (key, now)));
+        let depth = state.queue.depth();
+        drop(state);
+        if let Some(observer) = &self.inner.observer {
+            observer.added(depth);
+        }
+        self.inner.changed.notify_one();
+    }
+
     /// How many keys are ready, and how many run.
     pub fn load(&self) -> (usize, usize) {
         let state = self.state();

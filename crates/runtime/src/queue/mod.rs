@@ -150,6 +150,23 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         true
     }
 
+    /// What kept the failed runs from succeeding may be over: makes ready whose last run failed, and keeps their failures, so that
+    /// the back-off goes on if they fail again. Returns them in the order of their timers.
+    pub fn wake_failed(&mut self) -> Vec<K> {
+        let mut failed: Vec<(u64, K)> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.phase == Phase::Idle && entry.failures > 0)
+            .filter_map(|(key, entry)| entry.timer.as_ref().map(|(sequence, _)| (*sequence, key.clone())))
+            .collect();
+        failed.sort_unstable_by_key(|(sequence, _)| *sequence);
+        let woken: Vec<K> = failed.into_iter().map(|(_, key)| key).collect();
+        for key in &woken {
+            self.add(key.clone(), Cause::Retry.into());
+        }
+        woken
+    }
+
     /// The next run to be made, if a key is ready at `now`.
     pub fn start(&mut self, now: Instant) -> Option<Job<K>> {
         self.promote(now);

@@ -65,6 +65,30 @@ fn failures_back_off_exponentially_within_the_bounds() {
 }
 
 #[test]
+fn what_has_failed_can_be_woken_and_keeps_its_failures() {
+    let now = Instant::now();
+    let mut queue = queue();
+    for (key, next) in [
+        (1, Next::Backoff),
+        (2, Next::At(now + Duration::from_secs(60), Cause::Schedule)),
+        (3, Next::Idle),
+        (4, Next::Backoff),
+    ] {
+        queue.add(key, event());
+        let job = queue.start(now).unwrap();
+        queue.finish(&job.key, next, now);
+    }
+    assert_eq!(queue.wake_failed(), [1, 4]);
+    assert!(queue.wake_failed().is_empty(), "they are ready already");
+    let job = queue.start(now).unwrap();
+    assert_eq!((job.key, job.failures, job.causes), (1, 1, Cause::Retry.into()));
+    let at = queue.finish(&job.key, Next::Backoff, now).unwrap();
+    assert_eq!(at - now, Duration::from_secs(2), "the back-off goes on");
+    assert_eq!(queue.start(now).unwrap().key, 4);
+    assert_eq!(queue.start(now), None, "its first timer is off");
+}
+
+#[test]
 fn success_forgets_failures() {
     let now = Instant::now();
     let mut queue = queue();

@@ -4,6 +4,7 @@
 //! is resumed with back-off after every failure.
 
 mod index;
+mod pauses;
 mod trigger;
 
 use std::pin::pin;
@@ -16,6 +17,7 @@ use kube::{Api, Client, ResourceExt};
 use tracing::{debug, error};
 
 pub use index::Index;
+use pauses::Pauses;
 pub(crate) use trigger::Triggers;
 
 use crate::object::{ObjectKey, Watched};
@@ -63,7 +65,7 @@ pub async fn watch<K: Watched>(client: Client, scope: Scope, store: Store<K>, me
     let mut streaming = true;
     loop {
         let api: Api<DeserializeGuard<K>> = scope.api(client.clone());
-        let mut events = pin!(watcher(api, scope.config(streaming)).default_backoff());
+        let mut events = pin!(watcher(api, scope.config(streaming)).backoff(Pauses::default()));
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => store.begin_listing(),
@@ -111,7 +113,7 @@ pub async fn watch_metadata<K: Watched>(
     let mut streaming = true;
     loop {
         let api: Api<PartialObjectMeta<K>> = scope.api(client.clone());
-        let mut events = pin!(watcher(api, scope.config(streaming)).default_backoff());
+        let mut events = pin!(watcher(api, scope.config(streaming)).backoff(Pauses::default()));
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => store.begin_listing(),

@@ -153,6 +153,7 @@ async fn requests_share_one_multiplexed_connection() {
         qps: -1.0,
         burst: 1,
         fence: sluice_runtime::lease::Fence::default(),
+        availability: client::Availability::default(),
         kubeconfig: Some(plane.kubeconfig().to_owned()),
     };
     let client = client::connect(&options, &sluice_runtime::telemetry::Metrics::new().unwrap())
