@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authentication;
+mod damage;
 mod faults;
 mod fetching;
 mod pushing;

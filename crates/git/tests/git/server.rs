@@ -15,6 +15,9 @@ use sluice_git::{Remote, RemoteUrl};
 
 use crate::repository::environment;
 
+/// Changes the body of an answer.
+pub(crate) type Damage = Arc<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>;
+
 /// How a server behaves.
 #[derive(Default, Clone)]
 pub(crate) struct Behaviour {
@@ -26,6 +29,8 @@ pub(crate) struct Behaviour {
     pub(crate) redirect: Option<(String, String)>,
     /// Send half of each answer with a pack, then close.
     pub(crate) cut_packs: bool,
+    /// Change the body of each answer.
+    pub(crate) damage: Option<Damage>,
     /// Accept requests and never answer.
     pub(crate) silent: bool,
     /// Ignore the header by which clients ask for protocol version 2.
@@ -231,7 +236,7 @@ fn backend(
     let body = request.body.clone();
     let writer = std::thread::spawn(move || stdin.write_all(&body));
     let mut output = BufReader::new(child.stdout.take().unwrap());
-    let sent = relay(stream, &mut output, behaviour.cut_packs);
+    let sent = relay(stream, &mut output, behaviour);
     drop(output);
     let _ = writer.join().unwrap();
     child.wait().unwrap();
@@ -239,7 +244,7 @@ fn backend(
 }
 
 /// Turns the program's answer into one of HTTP.
-fn relay(stream: &mut impl Write, output: &mut impl BufRead, cut_packs: bool) -> std::io::Result<()> {
+fn relay(stream: &mut impl Write, output: &mut impl BufRead, behaviour: &Behaviour) -> std::io::Result<()> {
     let (mut status, mut head) = ("200 OK".to_owned(), String::new());
     loop {
         let mut line = String::new();
@@ -253,7 +258,13 @@ fn relay(stream: &mut impl Write, output: &mut impl BufRead, cut_packs: bool) ->
         }
     }
     let head = format!("HTTP/1.1 {status}\r\n{head}Connection: close\r\n");
-    if cut_packs {
+    if let Some(damage) = &behaviour.damage {
+        let mut body = Vec::new();
+        output.read_to_end(&mut body)?;
+        stream.write_all(format!("{head}\r\n").as_bytes())?;
+        return stream.write_all(&damage(body));
+    }
+    if behaviour.cut_packs {
         return send_cut(stream, &head, output);
     }
     // The end of the connection ends the body.
