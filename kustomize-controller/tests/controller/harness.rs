@@ -27,7 +27,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A namespace of one test, watched by the controller.
 pub(crate) struct Cluster {
-    plane: &'static ControlPlane,
+    pub(crate) plane: &'static ControlPlane,
     namespace: Namespace,
     /// A controller with flags of its own, which sees only the Kustomizations of this namespace.
     own: Option<Mutex<Process>>,

@@ -1,6 +1,8 @@
 //! Waiting for what was applied.
 
 use serde_json::json;
+use sluice_api::kustomize::Kustomization;
+use sluice_api::meta::ConditionStatus;
 
 use crate::harness::{Cluster, condition, config_map, message, ready};
 
@@ -175,4 +177,69 @@ async fn a_new_spec_ends_a_wait() {
         .await;
     cluster.edit("apps", json!({"wait": false})).await;
     cluster.ready("apps").await;
+}
+
+/// KUS-053: fifty checks that go on in vain keep none of the two workers busy, and the next Kustomization is
+/// reconciled as if it were alone, with the same requests.
+#[tokio::test]
+async fn waiting_never_delays_others() {
+    const WAITING: usize = 50;
+    let Some(cluster) = Cluster::with_flags("waiting", &["--concurrent=2"]).await else {
+        return;
+    };
+    cluster
+        .push(
+            "stuck",
+            "main@sha1:1",
+            &[("web.yaml", &deployment("web", "  paused: true\n"))],
+        )
+        .await;
+    cluster
+        .push("source", "main@sha1:1", &[("a.yaml", &config_map("a", "1"))])
+        .await;
+    let quick = json!({"targetNamespace": cluster.namespace(), "wait": true});
+    let audit = cluster.audit().await;
+    let count = |requests: &sluice_testbed::audit::Requests| {
+        let own = cluster.own_requests(requests);
+        (
+            own.on("configmaps").count(),
+            own.on("kustomizations/status").count(),
+        )
+    };
+    // The first pays for discovery.
+    cluster.create("first", quick.clone()).await;
+    cluster.applied("first", "main@sha1:1").await;
+    let mark = audit.mark().await.unwrap();
+    let mut other = quick.clone();
+    other["nameSuffix"] = "-alone".into();
+    cluster.create("alone", other.clone()).await;
+    cluster.applied("alone", "main@sha1:1").await;
+    let alone = count(&audit.since(mark).await.unwrap());
+
+    for index in 0..WAITING {
+        let spec = json!({
+            "targetNamespace": cluster.namespace(), "wait": true, "timeout": "10m", "nameSuffix": format!("-{index}"),
+            "sourceRef": {"kind": "GitRepository", "name": "stuck"},
+        });
+        cluster.create(&format!("stuck-{index}"), spec).await;
+    }
+    let waits = |object: &Kustomization| {
+        condition(object, "Healthy").is_some_and(|healthy| healthy.status == ConditionStatus::Unknown)
+    };
+    for index in 0..WAITING {
+        cluster.until(&format!("stuck-{index}"), "the wait", waits).await;
+    }
+    let mark = audit.mark().await.unwrap();
+    other["nameSuffix"] = "-beside".into();
+    cluster.create("beside", other).await;
+    cluster.applied("beside", "main@sha1:1").await;
+    assert_eq!(count(&audit.since(mark).await.unwrap()), alone);
+    for index in 0..WAITING {
+        let object = cluster
+            .kustomizations()
+            .get(&format!("stuck-{index}"))
+            .await
+            .unwrap();
+        assert!(waits(&object), "{}", message(&object));
+    }
 }

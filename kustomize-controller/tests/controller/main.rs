@@ -14,3 +14,4 @@ mod remote;
 mod requests;
 mod server;
 mod sources;
+mod tenants;
