@@ -6,7 +6,10 @@ use std::time::Duration;
 use clap::{ArgAction, Parser, ValueEnum};
 
 use crate::controllers::ControllerSet;
-use crate::scenario::{Features, Scenario};
+use crate::scenario::{Features, Scenario, Shape};
+
+/// How many Kustomizations wait in vain in that scenario.
+const WAITING: usize = 50;
 
 /// Measures Flux-compatible controllers on a local control plane.
 ///
@@ -67,6 +70,12 @@ pub(crate) enum Work {
     Idle,
     /// Kustomizations of two objects each on one artifact.
     Kustomizations,
+    /// Some Kustomizations beside 50 whose health check goes on in vain.
+    Waiting,
+    /// One Kustomization on an artifact of 400 MB.
+    ArtifactBytes,
+    /// One Kustomization on an artifact of 100,000 files.
+    ArtifactFiles,
 }
 
 /// The forms of the report.
@@ -88,6 +97,9 @@ impl Arguments {
         };
         let with = |work| match work {
             Work::Idle => vec![Scenario::Idle],
+            Work::Waiting => vec![Scenario::Waiting { count: WAITING }],
+            Work::ArtifactBytes => vec![Scenario::Artifact(Shape::Bytes)],
+            Work::ArtifactFiles => vec![Scenario::Artifact(Shape::Files)],
             Work::Kustomizations => {
                 let sizes = self.count.iter();
                 sizes

@@ -33,6 +33,11 @@ pub(crate) enum Metric {
     SourceReady,
     /// Seconds from the creation of the first Kustomization until all are Ready.
     AllReady,
+    /// Seconds from the creation of one Kustomization until it is Ready, when nothing else is to be done: the
+    /// median of several.
+    OneAlone,
+    /// The same while others wait in vain for the health of their objects.
+    OneBeside,
     /// Seconds from asking all Kustomizations to reconcile until all have, nothing having changed.
     UnchangedReady,
     /// Something about one controller.
@@ -79,7 +84,9 @@ impl Metric {
     pub(crate) fn unit(&self) -> Unit {
         match self {
             Self::LoadBefore => Unit::Number,
-            Self::SourceReady | Self::AllReady | Self::UnchangedReady => Unit::Seconds,
+            Self::SourceReady | Self::AllReady | Self::OneAlone | Self::OneBeside | Self::UnchangedReady => {
+                Unit::Seconds
+            }
             Self::Of(_, of) => match of {
                 OfController::Cpu => Unit::Seconds,
                 OfController::Resident | OfController::Anonymous | OfController::Peak => Unit::Mebibytes,
@@ -94,6 +101,8 @@ impl Metric {
             Self::LoadBefore => "load average before".to_owned(),
             Self::SourceReady => "time to source Ready".to_owned(),
             Self::AllReady => "time to all Ready".to_owned(),
+            Self::OneAlone => "time to one Ready, alone".to_owned(),
+            Self::OneBeside => "time to one Ready, beside the others".to_owned(),
             Self::UnchangedReady => "time to all unchanged Ready".to_owned(),
             Self::Of(_, of) => match of {
                 OfController::Cpu => "CPU".to_owned(),
@@ -122,6 +131,8 @@ impl Metric {
             Self::LoadBefore => "loadBefore".to_owned(),
             Self::SourceReady => "sourceReadySeconds".to_owned(),
             Self::AllReady => "allReadySeconds".to_owned(),
+            Self::OneAlone => "oneAloneSeconds".to_owned(),
+            Self::OneBeside => "oneBesideSeconds".to_owned(),
             Self::UnchangedReady => "unchangedReadySeconds".to_owned(),
             Self::Of(role, of) => {
                 let of = match of {
@@ -157,7 +168,7 @@ pub(crate) fn medians(runs: &[Figures]) -> Figures {
 }
 
 /// The value in the middle, or the mean of the two around it; zero of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match (values.len(), values.get(middle)) {

@@ -16,7 +16,7 @@ use sluice_testbed::{tools, wait};
 use crate::arguments::Arguments;
 use crate::controllers::{ControllerSet, Running};
 use crate::error::{Error, Result};
-use crate::figures::{Figures, Metric, OfController, Role, medians};
+use crate::figures::{Figures, Metric, OfController, Role, median, medians};
 use crate::scenario::{self, Features, NAMESPACE, SOURCE, Scenario};
 use crate::{process_status, readiness};
 
@@ -25,6 +25,16 @@ const PARALLEL: usize = 16;
 
 /// The time that is left to stragglers after the last object was reconciled, before requests are counted.
 const STRAGGLERS: Duration = Duration::from_secs(5);
+
+/// How many Kustomizations are created one after the other for one median.
+const SAMPLES: usize = 9;
+
+/// What a Kustomization uses in scenarios that leave no choice.
+const ALL: Features = Features {
+    wait: true,
+    prune: true,
+    substitution: true,
+};
 
 const USER_AGENT: &str = "sluice-bench";
 const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
@@ -115,6 +125,23 @@ async fn measure(
     match scenario {
         // Idling is the work.
         Scenario::Idle => tokio::time::sleep(arguments.settle).await,
+        Scenario::Waiting { count } => {
+            let mut repository = git.create_repository(SOURCE)?;
+            scenario::fill_waiting(&mut repository, 1 + 2 * SAMPLES)?;
+            figures.insert(Metric::SourceReady, work.create_source(repository.url()).await?);
+            // The first one pays for connections and discovery.
+            work.create_one_by_one(0..1).await?;
+            figures.insert(Metric::OneAlone, work.create_one_by_one(1..1 + SAMPLES).await?);
+            work.create_waiting(count).await?;
+            let beside = work.create_one_by_one(1 + SAMPLES..1 + 2 * SAMPLES).await?;
+            figures.insert(Metric::OneBeside, beside);
+        }
+        Scenario::Artifact(shape) => {
+            let mut repository = git.create_repository(SOURCE)?;
+            scenario::fill_large(&mut repository, shape)?;
+            figures.insert(Metric::SourceReady, work.create_source(repository.url()).await?);
+            figures.insert(Metric::AllReady, work.create_kustomizations(1, ALL).await?);
+        }
         Scenario::Kustomizations { count, features } => {
             let mut repository = git.create_repository(SOURCE)?;
             scenario::fill(&mut repository, count)?;
@@ -260,6 +287,41 @@ impl Work {
         let ready = readiness::until_all(api.clone(), count, self.timeout, "Kustomizations Ready", is_ready);
         let ((), ready) = tokio::try_join!(creations, ready)?;
         Ok(ready.duration_since(began).as_secs_f64())
+    }
+
+    /// Creates Kustomizations, each when the one before is Ready; returns the median of the seconds that they took.
+    async fn create_one_by_one(&self, indices: std::ops::Range<usize>) -> Result<f64> {
+        let api = self.api("Kustomization");
+        let mut seconds = Vec::new();
+        for index in indices {
+            let name = scenario::name(index);
+            let began = Instant::now();
+            let ready = readiness::until_all(
+                api.clone(),
+                1,
+                self.timeout,
+                "one Kustomization Ready",
+                |object| object.metadata.name.as_deref() == Some(&name) && is_ready(object),
+            );
+            let creation = create(&api, scenario::kustomization(index, ALL));
+            let ((), ready) = tokio::try_join!(creation, ready)?;
+            seconds.push(ready.duration_since(began).as_secs_f64());
+        }
+        Ok(median(seconds))
+    }
+
+    /// Creates Kustomizations that wait for health, and returns when all do.
+    async fn create_waiting(&self, count: usize) -> Result<()> {
+        let api = self.api("Kustomization");
+        let creations = (0..count).map(|index| create(&api, scenario::waiting(index)));
+        let creations = futures::stream::iter(creations)
+            .buffer_unordered(PARALLEL)
+            .try_collect::<()>();
+        let what = "Kustomizations waiting for health";
+        let waiting = readiness::until_all(api.clone(), count, self.timeout, what, |object| {
+            wait::has_condition(object, "Healthy", "Unknown")
+        });
+        tokio::try_join!(creations, waiting).map(drop)
     }
 
     /// Asks all Kustomizations to reconcile; returns the seconds until all have and are Ready.

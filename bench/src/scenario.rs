@@ -1,5 +1,6 @@
 //! The work that the controllers get: a repository and the objects that refer to it.
 
+use rand::RngCore as _;
 use serde_json::{Value, json};
 use sluice_testbed::git::Repository;
 
@@ -10,6 +11,29 @@ pub(crate) const NAMESPACE: &str = "bench";
 
 /// The name of the GitRepository.
 pub(crate) const SOURCE: &str = "fleet";
+
+/// The size of each of the four files of a large artifact, in bytes.
+const LARGE_FILE: usize = 100_000_000;
+
+/// The number of files of an artifact of many files.
+const MANY_FILES: usize = 100_000;
+
+/// A Deployment that the cluster does not roll out.
+const NEVER_HEALTHY: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: waiting
+spec:
+  paused: true
+  selector:
+    matchLabels: {app: waiting}
+  template:
+    metadata:
+      labels: {app: waiting}
+    spec:
+      containers:
+      - {name: app, image: registry.example.com/app}
+";
 
 /// A kind of work and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +47,22 @@ pub(crate) enum Scenario {
         /// What each of them uses.
         features: Features,
     },
+    /// Kustomizations whose health check cannot succeed, and others that become Ready before and beside them.
+    Waiting {
+        /// How many wait.
+        count: usize,
+    },
+    /// One Kustomization on a large artifact.
+    Artifact(Shape),
+}
+
+/// What makes an artifact large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// 400 MB that do not compress, in four files.
+    Bytes,
+    /// 100,000 small files.
+    Files,
 }
 
 /// What a Kustomization uses.
@@ -59,6 +99,13 @@ impl Scenario {
                 };
                 format!("{count} Kustomizations of two objects each on one artifact ({used})")
             }
+            Self::Waiting { count } => {
+                format!(
+                    "one Kustomization after another, alone and beside {count} that wait in vain for health"
+                )
+            }
+            Self::Artifact(Shape::Bytes) => "one Kustomization on an artifact of 400 MB".to_owned(),
+            Self::Artifact(Shape::Files) => "one Kustomization on an artifact of 100,000 files".to_owned(),
         }
     }
 
@@ -67,6 +114,9 @@ impl Scenario {
         match self {
             Self::Idle => "idle".to_owned(),
             Self::Kustomizations { count, .. } => format!("kustomizations-{count}"),
+            Self::Waiting { count } => format!("waiting-{count}"),
+            Self::Artifact(Shape::Bytes) => "artifact-bytes".to_owned(),
+            Self::Artifact(Shape::Files) => "artifact-files".to_owned(),
         }
     }
 }
@@ -85,6 +135,33 @@ pub(crate) fn fill(repository: &mut Repository, count: usize) -> Result<()> {
     }
     repository.commit("Describe the applications")?;
     Ok(())
+}
+
+/// Fills a repository with directories for Kustomizations that become Ready, and the directory `waiting` for
+/// those that do not.
+pub(crate) fn fill_waiting(repository: &mut Repository, count: usize) -> Result<()> {
+    repository.write("waiting/deployment.yaml", NEVER_HEALTHY)?;
+    fill(repository, count)
+}
+
+/// Fills a repository with what makes its artifact large, and one directory for a Kustomization.
+pub(crate) fn fill_large(repository: &mut Repository, shape: Shape) -> Result<()> {
+    match shape {
+        Shape::Bytes => {
+            let mut content = vec![0; LARGE_FILE];
+            for file in 0..4 {
+                rand::rng().fill_bytes(&mut content);
+                repository.write(&format!("large/{file}.bin"), &content)?;
+            }
+        }
+        Shape::Files => {
+            for file in 0..MANY_FILES {
+                let path = format!("many/{:03}/{file:06}.txt", file / 500);
+                repository.write(&path, format!("the content of file {file}\n"))?;
+            }
+        }
+    }
+    fill(repository, 1)
 }
 
 /// The files of one directory.
@@ -155,6 +232,26 @@ pub(crate) fn kustomization(index: usize, features: Features) -> Value {
         object["spec"]["postBuild"] = json!({"substitute": {"stage": "production"}});
     }
     object
+}
+
+/// A Kustomization whose health check goes on for ten minutes. Each has a Deployment of its own.
+pub(crate) fn waiting(index: usize) -> Value {
+    let name = format!("waiting-{index:04}");
+    json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "interval": "1h",
+            "timeout": "10m",
+            "path": "./waiting",
+            "prune": true,
+            "wait": true,
+            "targetNamespace": NAMESPACE,
+            "nameSuffix": format!("-{index:04}"),
+            "sourceRef": {"kind": "GitRepository", "name": SOURCE},
+        },
+    })
 }
 
 #[cfg(test)]
