@@ -18,6 +18,7 @@ mod chain;
 mod delayed_watch;
 mod failed_apply;
 mod faults;
+mod hardening;
 mod kills;
 mod requests;
 mod support;
