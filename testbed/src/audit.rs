@@ -78,7 +78,7 @@ impl AuditLog {
     /// is answered, so that what follows from the write may come before its line in the log.
     ///
     /// # Errors
-    /// A log that cannot be read; never too few requests, which are for the caller to judge.
+    /// A log that cannot be read. When its time is up it gives the requests that there are, for the caller to judge.
     pub async fn since_with(&self, mark: Mark, enough: impl Fn(&Requests) -> bool) -> Result<Requests> {
         let began = Instant::now();
         loop {

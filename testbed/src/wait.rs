@@ -1,5 +1,6 @@
 //! Waiting for objects of the API server by watching them, with a deadline.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -51,57 +52,15 @@ pub async fn until_all<K: Watched>(
 where
     K::DynamicType: Clone + Eq + std::hash::Hash,
 {
-    let mut objects = std::collections::BTreeMap::new();
-    let mut events = watcher(api.clone(), watcher::Config::default()).boxed();
-    let mut complete = false;
-    let mut failure = String::new();
-    let outcome = tokio::time::timeout(timeout, async {
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(watcher::Event::Init) => {
-                    complete = false;
-                    objects.clear();
-                }
-                Ok(watcher::Event::InitDone) => complete = true,
-                Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
-                    objects.insert(key_of(&object), object);
-                }
-                Ok(watcher::Event::Delete(object)) => {
-                    objects.remove(&key_of(&object));
-                }
-                Err(error) => failure = error.to_string(),
-            }
-            if complete {
-                let current: Vec<_> = objects.values().cloned().collect();
-                if condition(&current) {
-                    return Some(current);
-                }
-            }
-        }
-        None
+    let keep = |object: K| object;
+    let judge = |objects: &Kept<K>| {
+        let current: Vec<_> = objects.values().cloned().collect();
+        condition(&current).then_some(current)
+    };
+    follow(api, timeout, what, keep, judge, |object| {
+        (!is_ready(object)).then_some(object)
     })
-    .await;
-    match outcome {
-        Ok(Some(found)) => Ok(found),
-        _ => {
-            let unready = objects
-                .values()
-                .filter(|object| !is_ready(*object))
-                .take(3)
-                .map(brief)
-                .collect::<Vec<_>>();
-            let last = format!(
-                "{} objects, among them {} {failure}",
-                objects.len(),
-                unready.join("\n")
-            );
-            Err(Error::Timeout {
-                what: format!("{}: {what}", kind_of(api)),
-                after: timeout,
-                last,
-            })
-        }
-    }
+    .await
 }
 
 /// Waits until there are so many objects and the condition holds for each. Unlike [`until_all`] it looks only
@@ -116,7 +75,29 @@ pub async fn until_each<K: Watched>(
 where
     K::DynamicType: Clone + Eq + std::hash::Hash,
 {
-    let mut open = std::collections::BTreeMap::new();
+    let keep = |object: K| (!condition(&object)).then_some(object);
+    let judge =
+        |unmet: &Kept<Option<K>>| (unmet.len() == count && unmet.values().all(Option::is_none)).then_some(());
+    follow(api, timeout, what, keep, judge, Option::as_ref).await
+}
+
+/// What is kept of each object, by namespace and name.
+type Kept<T> = BTreeMap<(Option<String>, Option<String>), T>;
+
+/// Watches all objects of an API and keeps something of each, until `judge` finds what it looks for in all that is
+/// kept. The error shows some of the objects that `unmet` gives.
+async fn follow<K: Watched, T, R>(
+    api: &Api<K>,
+    timeout: Duration,
+    what: &str,
+    mut keep: impl FnMut(K) -> T,
+    mut judge: impl FnMut(&Kept<T>) -> Option<R>,
+    unmet: impl Fn(&T) -> Option<&K>,
+) -> Result<R>
+where
+    K::DynamicType: Clone + Eq + std::hash::Hash,
+{
+    let mut kept = Kept::new();
     let mut events = watcher(api.clone(), watcher::Config::default()).boxed();
     let mut complete = false;
     let mut failure = String::new();
@@ -125,36 +106,35 @@ where
             match event {
                 Ok(watcher::Event::Init) => {
                     complete = false;
-                    open.clear();
+                    kept.clear();
                 }
                 Ok(watcher::Event::InitDone) => complete = true,
                 Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
-                    let unmet = (!condition(&object)).then_some(object.clone());
-                    open.insert(key_of(&object), unmet);
+                    kept.insert(key_of(&object), keep(object));
                 }
                 Ok(watcher::Event::Delete(object)) => {
-                    open.remove(&key_of(&object));
+                    kept.remove(&key_of(&object));
                 }
                 Err(error) => failure = error.to_string(),
             }
-            if complete && open.len() == count && open.values().all(Option::is_none) {
-                return true;
+            if complete && let Some(found) = judge(&kept) {
+                return Some(found);
             }
         }
-        false
+        None
     })
     .await;
-    if outcome == Ok(true) {
-        return Ok(());
+    if let Ok(Some(found)) = outcome {
+        return Ok(found);
     }
-    let unmet: Vec<_> = open.values().flatten().take(3).map(brief).collect();
+    let examples: Vec<_> = kept.values().filter_map(unmet).take(3).map(brief).collect();
     Err(Error::Timeout {
         what: format!("{}: {what}", kind_of(api)),
         after: timeout,
         last: format!(
             "{} objects, among them {} {failure}",
-            open.len(),
-            unmet.join("\n")
+            kept.len(),
+            examples.join("\n")
         ),
     })
 }
