@@ -16,6 +16,7 @@ mod bad_inputs;
 mod bootstrap;
 mod chain;
 mod delayed_watch;
+mod documentation;
 mod failed_apply;
 mod faults;
 mod hardening;
