@@ -10,12 +10,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Engines: no Kubernetes, no async runtime, no HTTP, no real file system.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "sluice-envsubst",
     "sluice-expression",
     "sluice-gotemplate",
     "sluice-goyaml",
     "sluice-health",
+    "sluice-helm",
     "sluice-kustomize",
     "sluice-semver",
     "sluice-vfs",
