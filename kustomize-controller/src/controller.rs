@@ -191,7 +191,9 @@ fn has_attempted(store: &Store<Kustomization>, key: &ObjectKey, revision: &str) 
 fn wake_on_dependency(controller: &Arc<Controller<Kustomization>>, notes: Arc<Notes>) {
     let waked = Arc::clone(controller);
     controller.store.subscribe(move |change| {
-        if readiness(change.before.as_deref()) == readiness(change.after.as_deref()) {
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        let moved = readiness(before) != readiness(after);
+        if !moved && !differs_for_expressions(before, after) {
             return;
         }
         let changed = Reference {
@@ -199,11 +201,32 @@ fn wake_on_dependency(controller: &Arc<Controller<Kustomization>>, notes: Arc<No
             key: change.key.clone(),
         };
         for key in waked.index.dependants(&changed) {
-            if notes.awaits_dependencies(&key) {
+            if notes.awaits_dependencies(&key) && (moved || has_expressions(&waked.store, &key)) {
                 waked.queue.add(key, Cause::Dependency);
             }
         }
     });
+}
+
+/// Whether an object has dependencies whose readiness expressions tell.
+fn has_expressions(store: &Store<Kustomization>, key: &ObjectKey) -> bool {
+    store.get(key).is_some_and(|object| {
+        let mut dependencies = object.spec.depends_on.iter();
+        dependencies.any(|dependency| dependency.ready_expr.is_some())
+    })
+}
+
+/// Whether an expression may see a change: in the labels, the annotations, or the status.
+fn differs_for_expressions(before: Option<&Kustomization>, after: Option<&Kustomization>) -> bool {
+    let visible = |object: &Kustomization| {
+        let metadata = &object.metadata;
+        (
+            metadata.labels.clone(),
+            metadata.annotations.clone(),
+            object.status.clone(),
+        )
+    };
+    before.map(visible) != after.map(visible)
 }
 
 /// What dependants look at.

@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) runtime_namespace: String,
     pub(crate) strict_substitution: bool,
     pub(crate) fail_fast: bool,
+    /// Whether a dependency with a `readyExpr` must also be ready by its status.
+    pub(crate) additive_ready_expressions: bool,
     pub(crate) external_artifacts: bool,
     pub(crate) cancel_waits_on_new_revision: bool,
     pub(crate) migrate_api_version: bool,
@@ -85,6 +87,7 @@ impl Settings {
             watched_configuration: watched.then(|| args.watch_configs_label_selector.clone()),
             runtime_namespace: args.common.runtime_namespace.clone(),
             strict_substitution: gates.is_enabled("StrictPostBuildSubstitutions"),
+            additive_ready_expressions: gates.is_enabled("AdditiveCELDependencyCheck"),
             fail_fast: !gates.is_enabled("DisableFailFastBehavior"),
             external_artifacts: gates.is_enabled("ExternalArtifact"),
             cancel_waits_on_new_revision: gates.is_enabled("CancelHealthCheckOnNewRevision"),

@@ -9,7 +9,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
-use sluice_health::{Status, Verdict, WaitSet};
+use sluice_health::{CustomRules, Status, Verdict, WaitSet};
 use tokio::time::Instant;
 
 use crate::error::{ApplyError, ApplyFailure, Failure};
@@ -88,6 +88,7 @@ impl ApplyOptions {
 pub struct Applier {
     requests: Requests,
     discovery: Arc<Discovery>,
+    health_rules: Arc<CustomRules>,
 }
 
 /// Told of what is about to be written, so that it can be recorded before it exists.
@@ -128,7 +129,19 @@ impl Applier {
         Self {
             requests: Requests::new(client),
             discovery,
+            health_rules: Arc::default(),
         }
+    }
+
+    /// Judges objects by these rules first, wherever their health is looked at.
+    #[must_use]
+    pub fn with_health_rules(mut self, rules: Arc<CustomRules>) -> Self {
+        self.health_rules = rules;
+        self
+    }
+
+    pub(crate) fn health_rules(&self) -> &Arc<CustomRules> {
+        &self.health_rules
     }
 
     pub(crate) fn requests(&self) -> &Requests {
@@ -335,14 +348,10 @@ impl Applier {
                 patched = true;
             }
         }
-        Ok(conclude(
-            resource,
-            object,
-            live.as_ref(),
-            &dry_run,
-            patched,
-            options,
-        ))
+        let mut prepared = conclude(resource, object, live.as_ref(), &dry_run, patched, options);
+        // What expressions judge, the wait looks at.
+        prepared.change.current &= !self.health_rules.judges(&dry_run.to_value());
+        Ok(prepared)
     }
 
     /// Waits until an object is gone.

@@ -1,6 +1,7 @@
 //! Reading how live objects fare.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -90,6 +91,9 @@ impl Applier {
         };
         let now = Timestamp::now();
         let value = live.to_value();
+        if self.health_rules().judges(&value) {
+            return Ok(self.assess_by_rules(value).await);
+        }
         let assessment = sluice_health::assess(&value, now);
         if assessment.status != Status::InProgress || !sluice_health::controls_pods(&value) {
             return Ok(assessment);
@@ -100,6 +104,19 @@ impl Applier {
             .list(&pods, &id.namespace, &selector_text(&live))
             .await?;
         Ok(sluice_health::assess_with_pods(&value, &pods, now))
+    }
+}
+
+impl Applier {
+    /// Evaluates the expressions for an object on a thread that may take its time.
+    async fn assess_by_rules(&self, object: Value) -> Assessment {
+        let rules = Arc::clone(self.health_rules());
+        let assessed = tokio::task::spawn_blocking(move || rules.assess(&object)).await;
+        match assessed {
+            Ok(Some(assessment)) => assessment,
+            Ok(None) => Assessment::unknown("no rule judges the object"),
+            Err(error) => Assessment::unknown(format!("the evaluation was aborted: {error}")),
+        }
     }
 }
 

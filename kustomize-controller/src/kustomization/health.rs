@@ -96,6 +96,14 @@ impl KustomizationReconciler {
                 wait.record(&id.to_string(), Status::Current, None);
             }
         }
+        // What failed at the first look failed while this was said, too.
+        let timeout = plan.timeout;
+        status::note_progress(
+            &mut context.object,
+            "Running health checks",
+            &attempt.revision,
+            timeout,
+        );
         let missing = applier.find_missing_namespace(&targets).await;
         let notable = !was_healthy || (is_new_revision && drifted);
         let state = HealthWait {

@@ -2,6 +2,7 @@
 
 mod apply;
 mod dereference;
+mod expressions;
 mod finalize;
 mod health;
 mod revision;
@@ -235,7 +236,7 @@ impl Reconciler for KustomizationReconciler {
         let plan = validate::validate(&context.object, &self.settings)?;
         let artifact = self.find_artifact(&plan).await?;
         let revision = Revision::of(&artifact);
-        self.check_dependencies(&plan, &artifact)
+        self.check_dependencies(&context.object, &plan, &artifact)
             .await
             .map_err(|error| revision.annotate(error))?;
         self.reconcile_revision(context, plan, &artifact)

@@ -1,12 +1,15 @@
 //! The spec, checked: after this step nobody looks at its raw fields for what stands here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::kustomize::{DeletionPolicy, Kustomization, SourceKind};
 use sluice_api::meta::{GoDuration, KubeConfigReference};
 use sluice_api::reasons;
+use sluice_health::CustomRules;
 use sluice_runtime::{ObjectKey, ReconcileError};
 
+use super::expressions;
 use crate::settings::Settings;
 
 /// The shortest time that applying and waiting may take.
@@ -25,6 +28,14 @@ impl std::fmt::Display for SourceKey {
     }
 }
 
+/// What a Kustomization waits for before it is applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) key: ObjectKey,
+    /// The expression that tells whether it is ready.
+    pub(crate) ready_expression: Option<String>,
+}
+
 /// What a Kustomization asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -38,7 +49,9 @@ pub(crate) struct Plan {
     pub(crate) service_account: Option<String>,
     /// Which cluster is meant; `None`: the controller's own.
     pub(crate) kube_config: Option<KubeConfigReference>,
-    pub(crate) dependencies: Vec<ObjectKey>,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// The rules of `spec.healthCheckExprs`.
+    pub(crate) health_rules: Arc<CustomRules>,
     pub(crate) deletion_policy: DeletionPolicy,
 }
 
@@ -73,8 +86,12 @@ impl Plan {
             dependencies: spec
                 .depends_on
                 .iter()
-                .map(|dependency| in_namespace(&dependency.namespace, &dependency.name))
+                .map(|dependency| Dependency {
+                    key: in_namespace(&dependency.namespace, &dependency.name),
+                    ready_expression: dependency.ready_expr.clone(),
+                })
                 .collect(),
+            health_rules: Arc::default(),
             deletion_policy: spec
                 .deletion_policy
                 .clone()
@@ -89,7 +106,8 @@ impl Plan {
 /// # Errors
 /// Stalled: features that this version or its configuration does not have, references that are not allowed.
 pub(crate) fn validate(object: &Kustomization, settings: &Settings) -> Result<Plan, ReconcileError> {
-    let plan = Plan::read(object, settings)?;
+    let mut plan = Plan::read(object, settings)?;
+    plan.health_rules = expressions::health_rules(object)?;
     let decryption = object.spec.decryption.as_ref();
     if decryption.is_some_and(|decryption| decryption.service_account_name.is_some())
         && !settings.object_identities
@@ -134,24 +152,11 @@ pub(crate) fn source_of(object: &Kustomization) -> SourceKey {
 
 /// The first field that asks for what is not there yet, and what that is.
 fn find_unsupported(object: &Kustomization) -> Option<(String, &'static str)> {
-    let spec = &object.spec;
-    if spec.decryption.is_some() {
-        return Some(("spec.decryption".to_owned(), "decryption of secrets"));
-    }
-    if !spec.health_check_exprs.is_empty() {
-        return Some((
-            "spec.healthCheckExprs".to_owned(),
-            "health checks by CEL expressions",
-        ));
-    }
-    let position = spec
-        .depends_on
-        .iter()
-        .position(|dependency| dependency.ready_expr.is_some())?;
-    Some((
-        format!("spec.dependsOn[{position}].readyExpr"),
-        "dependency checks by CEL expressions",
-    ))
+    object
+        .spec
+        .decryption
+        .as_ref()
+        .map(|_| ("spec.decryption".to_owned(), "decryption of secrets"))
 }
 
 fn duration(field: &str, text: &GoDuration) -> Result<Duration, ReconcileError> {

@@ -227,23 +227,11 @@ fn table(namespace: &str) -> Vec<Bad> {
             stalled: false,
         });
     }
-    for (name, field, spec) in [
-        (
-            "decryption",
-            "spec.decryption",
-            json!({"decryption": {"provider": "sops"}}),
-        ),
-        (
-            "healthCheckExprs",
-            "spec.healthCheckExprs",
-            json!({"healthCheckExprs": [{"apiVersion": "v1", "kind": "Pod", "current": "true"}]}),
-        ),
-        (
-            "readyExpr",
-            "spec.dependsOn[0].readyExpr",
-            json!({"dependsOn": [{"name": "x", "readyExpr": "true"}]}),
-        ),
-    ] {
+    for (name, field, spec) in [(
+        "decryption",
+        "spec.decryption",
+        json!({"decryption": {"provider": "sops"}}),
+    )] {
         let says = vec![format!(
             "{field} is not supported by this version of kustomize-controller"
         )];

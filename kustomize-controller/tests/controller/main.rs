@@ -6,6 +6,7 @@ mod applying;
 mod bad_inputs;
 mod deletion;
 mod dependencies;
+mod expressions;
 mod flags;
 mod harness;
 mod health;
