@@ -27,6 +27,7 @@ mod loopback;
 pub mod process;
 pub mod proxy;
 mod server;
+pub mod signing;
 pub mod sink;
 pub mod tls;
 pub mod tools;

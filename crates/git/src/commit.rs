@@ -1,8 +1,9 @@
 //! What a commit or tag says about itself.
 
 use bytes::Bytes;
-use gix::objs::{CommitRef, CommitRefIter, TagRef, TagRefIter};
+use gix::objs::{CommitRef, TagRef};
 
+use crate::signature::{Signed, split_commit, split_tag};
 use crate::{Error, ObjectId, digest_of};
 
 /// An author, committer or tagger.
@@ -59,14 +60,7 @@ impl Commit {
         let damaged =
             |cause: &dyn std::fmt::Display| Error::protocol(format!("commit {id} is damaged: {cause}"));
         let commit = CommitRef::from_bytes(bytes, id.kind()).map_err(|error| damaged(&error))?;
-        let signature = CommitRefIter::signature(bytes, id.kind()).map_err(|error| damaged(&error))?;
-        let (signature, signed_payload) = match signature {
-            Some((signature, payload)) => (
-                Some(signature.to_vec()),
-                Bytes::from(payload.to_bstring().to_vec()),
-            ),
-            None => (None, Bytes::copy_from_slice(bytes)),
-        };
+        let Signed { signature, payload } = split_commit(bytes, id.kind());
         Ok(Self {
             id,
             tree: commit.tree(),
@@ -75,7 +69,7 @@ impl Commit {
             committer: person(commit.committer().map_err(|error| damaged(&error))?),
             message: String::from_utf8_lossy(commit.message).into_owned(),
             signature,
-            signed_payload,
+            signed_payload: payload,
         })
     }
 
@@ -99,20 +93,14 @@ impl Tag {
         let damaged =
             |cause: &dyn std::fmt::Display| Error::protocol(format!("tag {id} is damaged: {cause}"));
         let tag = TagRef::from_bytes(bytes, id.kind()).map_err(|error| damaged(&error))?;
-        let (signature, signed_payload) = match TagRefIter::signature(bytes) {
-            Some((signature, payload)) => (
-                Some(signature.data.to_vec()),
-                Bytes::from(payload.to_bstring().to_vec()),
-            ),
-            None => (None, Bytes::copy_from_slice(bytes)),
-        };
+        let Signed { signature, payload } = split_tag(bytes);
         let parsed = Self {
             id,
             name: String::from_utf8_lossy(tag.name).into_owned(),
             tagger: tag.tagger().map_err(|error| damaged(&error))?.map(person),
             message: String::from_utf8_lossy(tag.message).into_owned(),
             signature,
-            signed_payload,
+            signed_payload: payload,
         };
         Ok((parsed, tag.target()))
     }

@@ -1,8 +1,8 @@
 //! Git over HTTP(S), without a git program and without a work tree.
 //!
 //! [`list_references`] and [`resolve`] ask a remote what it has, [`fetch`] brings one commit into a
-//! temporary object store whose [`Tree`] is read directly, and [`NewCommit`] with [`push`] writes a commit
-//! back. What is selected, how revisions are written and what errors say follows Flux's `pkg/git`.
+//! temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it, and
+//! [`NewCommit`] with [`push`] writes a commit back. What is selected, how revisions are written and what errors say follows Flux's `pkg/git`.
 //!
 //! All calls block: call them from a thread that may block. Each is bounded by a [`Budget`], down to single
 //! socket reads. Credentials live in [`Secret`], are sent to the remote's own host only, and appear in no
@@ -22,10 +22,12 @@ mod remote;
 mod revision;
 mod scratch;
 mod secret;
+mod signature;
 mod store;
 mod transport;
 mod tree;
 mod url;
+mod verification;
 
 pub use budget::Budget;
 pub use commit::{Commit, Person, Tag};
@@ -41,6 +43,7 @@ pub use scratch::sweep;
 pub use secret::Secret;
 pub use tree::{Tree, TreeEntry, TreeEntryKind, Walk};
 pub use url::{RemoteUrl, UrlError};
+pub use verification::{SignatureKind, VerificationError, VerificationKeys};
 
 /// The name (hash) of a Git object, SHA-1 or SHA-256. Prints as lower case hexadecimal.
 pub use gix::ObjectId;

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::Revision;
+use crate::references::PEELED_SUFFIX;
+
 /// The branch that is followed when nothing is asked for, as in Flux.
 pub const DEFAULT_BRANCH: &str = "master";
 
@@ -82,6 +85,19 @@ impl Reference {
         )
     }
 
+    /// The tag that was followed to come to `revision`, if it was one. Beside `commit` a tag in `name` counts.
+    pub fn followed_tag<'a>(&'a self, revision: &'a Revision) -> Option<&'a str> {
+        match self.selection() {
+            Selection::Tag(tag) => Some(tag),
+            Selection::Semver(_) => revision.name(),
+            Selection::Name(_) | Selection::Commit(_) => {
+                let name = self.name.strip_suffix(PEELED_SUFFIX).unwrap_or(&self.name);
+                name.strip_prefix("refs/tags/")
+            }
+            Selection::Branch(_) => None,
+        }
+    }
+
     pub(crate) fn selection(&self) -> Selection<'_> {
         match self {
             Self { commit, .. } if !commit.is_empty() => Selection::Commit(commit),
@@ -109,6 +125,24 @@ impl fmt::Display for Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_followed_tag_is_known_from_what_was_selected() {
+        let commit = crate::ObjectId::null(gix::hash::Kind::Sha1);
+        let revision = Revision::new(Some("v1.2.0".into()), commit);
+        let tag = |reference: &Reference| reference.followed_tag(&revision).map(str::to_owned);
+        assert_eq!(tag(&Reference::tag("v1")).as_deref(), Some("v1"));
+        assert_eq!(tag(&Reference::semver(">=1")).as_deref(), Some("v1.2.0"));
+        assert_eq!(tag(&Reference::name("refs/tags/v1^{}")).as_deref(), Some("v1"));
+        assert_eq!(tag(&Reference::name("refs/heads/v1")), None);
+        assert_eq!(tag(&Reference::branch("v1")), None);
+        assert_eq!(tag(&Reference::commit("abc")), None);
+        let both = Reference {
+            name: "refs/tags/v1".into(),
+            ..Reference::commit("abc")
+        };
+        assert_eq!(tag(&both).as_deref(), Some("v1"));
+    }
 
     // SRC-005
     #[test]

@@ -132,7 +132,7 @@ pub fn find_includes(
 }
 
 /// The API server's own words where there are some.
-fn describe(error: &kube::Error) -> String {
+pub(super) fn describe(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
         other => other.to_string(),

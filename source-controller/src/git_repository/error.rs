@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_api::conditions::source::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
+use sluice_api::conditions::source::{
+    FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED,
+};
 use sluice_api::reasons::source as reasons;
 use sluice_api::reasons::{FAILED, FEATURE_GATE_DISABLED};
 use sluice_runtime::{ReconcileError, Severity};
@@ -12,6 +14,7 @@ use super::dereference::{DereferenceError, IncludeError};
 use super::fetch::FetchError;
 use super::store::StoreError;
 use super::validate::ValidationError;
+use super::verify::SignatureError;
 
 /// The reason of an object that asks for something that this version does not do.
 pub const UNSUPPORTED_FEATURE: &str = "UnsupportedFeature";
@@ -76,6 +79,20 @@ impl From<FetchError> for ReconcileError {
         Self::backoff(reason, error.to_string())
             .with_condition(FETCH_FAILED)
             .with_source(error)
+    }
+}
+
+impl From<SignatureError> for ReconcileError {
+    fn from(error: SignatureError) -> Self {
+        let message = error.to_string();
+        let converted = match &error {
+            SignatureError::Secret(_) => Self::backoff(reasons::VERIFICATION_ERROR, message),
+            SignatureError::NoTag => Self::stalled(reasons::INVALID_VERIFICATION_MODE, message),
+            SignatureError::UnsignedTag(_) => Self::backoff(reasons::INVALID_GIT_OBJECT, message),
+            SignatureError::Tag { .. } => Self::backoff(reasons::INVALID_TAG_SIGNATURE, message),
+            SignatureError::Commit { .. } => Self::backoff(reasons::INVALID_COMMIT_SIGNATURE, message),
+        };
+        converted.with_condition(SOURCE_VERIFIED).with_source(error)
     }
 }
 

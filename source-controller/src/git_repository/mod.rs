@@ -1,8 +1,9 @@
 //! GitRepositories: an artifact for each commit that a Git reference comes to point to.
 //!
 //! A reconcile goes in steps, each with its own file and error: [`dereference`] reads what the spec refers
-//! to, [`validate`] checks it without asking anybody, [`fetch`] resolves and fetches the commit, [`build`]
-//! turns its tree into the artifact's entries, [`store`] writes it, and [`status`] says what happened.
+//! to, [`validate`] checks it without asking anybody, [`fetch`] resolves and fetches the commit, [`verify`]
+//! finds out who signed it, [`build`] turns its tree into the artifact's entries, [`store`] writes it, and
+//! [`status`] says what happened.
 
 pub mod build;
 pub mod dereference;
@@ -12,6 +13,7 @@ mod reconciler;
 pub mod status;
 pub mod store;
 pub mod validate;
+pub mod verify;
 
 pub use error::UNSUPPORTED_FEATURE;
 pub use fetch::Limits;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use sluice_api::conditions::source::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, SOURCE_VERIFIED,
@@ -13,6 +14,7 @@ use sluice_api::conditions::source::{
 use sluice_api::finalizers::FINALIZER;
 use sluice_api::managers::SOURCE_CONTROLLER;
 use sluice_api::meta::Artifact;
+use sluice_api::reasons::SUCCEEDED;
 use sluice_api::reasons::source as reasons;
 use sluice_api::source::GitRepository;
 use sluice_git::Checkout;
@@ -25,12 +27,12 @@ use sluice_runtime::{
 };
 use tracing::{debug, info, warn};
 
-use super::fetch::{Cancellation, Fetch, Limits, check_sparse};
+use super::fetch::{Cancellation, Fetch, FetchError, Limits, check_sparse};
 use super::status::{self, Before};
 use super::store::{Contents, IncludedArtifact};
 use super::validate::{ValidSpec, validate};
-use super::{KIND, dereference, store};
-use crate::artifacts::{Artifacts, Presence};
+use super::{KIND, dereference, store, verify};
+use crate::artifacts::{Artifacts, Presence, unblock};
 
 /// What the reconciler works with.
 #[derive(Clone)]
@@ -186,6 +188,32 @@ impl GitRepositoryReconciler {
         Ok(revision.filter(|revision| *revision == artifact.revision))
     }
 
+    /// Verifies who signed the commit, if the spec wants that, and says what came out.
+    async fn verify(
+        &self,
+        context: &mut Context<GitRepository>,
+        spec: &Arc<ValidSpec>,
+        checkout: &Checkout,
+    ) -> Result<(), ReconcileError> {
+        let Some(verification) = context.object.spec.verify.clone() else {
+            status::forget_verification(&mut context.object);
+            return Ok(());
+        };
+        let namespace = context.key().namespace.clone();
+        let keys = verify::read_keys(&self.options.client, &namespace, &verification).await?;
+        let mode = verify::mode(&verification);
+        let message = {
+            let (checkout, spec, mode) = (checkout.clone(), spec.clone(), mode.clone());
+            unblock(move || verify::verify(&checkout, &spec.reference, &mode, &keys, Timestamp::now()))
+                .await
+                .map_err(|_| FetchError::BrokenOff)??
+        };
+        info!("{message}");
+        context.emit(Event::trace(SUCCEEDED, message.clone()));
+        status::mark_verified(&mut context.object, mode, &message);
+        Ok(())
+    }
+
     /// Stores the artifact of a commit, unless the one at hand was made from just that.
     async fn store(
         &self,
@@ -300,6 +328,7 @@ impl Reconciler for GitRepositoryReconciler {
         debug!(url = %spec.remote.url, revision, "git repository checked out");
         delete(&mut context.object, FETCH_FAILED);
         check_sparse(checkout.tree(), &spec.sparse)?;
+        self.verify(context, &spec, &checkout).await?;
         let subject = checkout.commit.short_message();
         let known = status::artifact(&context.object).map(|artifact| artifact.revision == revision);
         if known != Some(true) {
@@ -309,7 +338,6 @@ impl Reconciler for GitRepositoryReconciler {
             }
             status::announce_build(context, &message).await?;
         }
-        status::forget_verification(&mut context.object);
         self.store(context, &spec, checkout, includes, &cancellation)
             .await?;
         Ok(finish(&before, &context.object, &spec, &subject))

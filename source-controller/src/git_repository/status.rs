@@ -8,9 +8,11 @@ use sluice_api::conditions::{READY, RECONCILING, STALLED};
 use sluice_api::meta::Artifact;
 use sluice_api::reasons::source as reasons;
 use sluice_api::reasons::{PROGRESSING, SUCCEEDED};
-use sluice_api::source::{GROUP, GitRepository, GitRepositorySpec, GitRepositoryStatus};
+use sluice_api::source::{GROUP, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerificationMode};
 use sluice_runtime::conditions::{delete, has, mark_progress, mark_true};
 use sluice_runtime::{Context, Event, ReconcileError, Summary};
+
+use super::verify;
 
 /// The conditions that belong to this controller.
 pub const OWNED: &[&str] = &[
@@ -128,6 +130,12 @@ pub async fn announce_build(context: &mut Context<GitRepository>, why: &str) -> 
     context.patch_status().await
 }
 
+/// Says what was verified in the commit at hand.
+pub fn mark_verified(object: &mut GitRepository, mode: GitVerificationMode, message: &str) {
+    object.status.get_or_insert_default().source_verification_mode = Some(mode);
+    mark_true(object, SOURCE_VERIFIED, SUCCEEDED, message);
+}
+
 /// Removes what an earlier verification said: it does not speak of the commit at hand.
 pub fn forget_verification(object: &mut GitRepository) {
     delete(object, SOURCE_VERIFIED);
@@ -182,7 +190,7 @@ pub fn includes_differ(found: &[Artifact], status: Option<&GitRepositoryStatus>)
 }
 
 /// Whether something besides the commit that goes into the artifact is other than what the artifact was made
-/// with.
+/// with, or more is to be verified than was.
 pub fn contents_differ(
     spec: &GitRepositorySpec,
     status: Option<&GitRepositoryStatus>,
@@ -191,6 +199,7 @@ pub fn contents_differ(
     let nothing = GitRepositoryStatus::default();
     let status = status.unwrap_or(&nothing);
     spec.ignore != status.observed_ignore
+        || verify::is_due(spec, Some(status))
         || spec.recurse_submodules != status.observed_recurse_submodules
         || spec.include != status.observed_include
         || spec.sparse_checkout != status.observed_sparse_checkout

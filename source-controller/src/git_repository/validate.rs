@@ -160,13 +160,6 @@ fn check_provider(
 }
 
 fn check_supported(spec: &GitRepositorySpec) -> Result<(), ValidationError> {
-    if spec.verify.is_some() {
-        return Err(ValidationError::Unsupported {
-            field: "spec.verify",
-            what: "verification of signatures",
-            remedy: "nothing is fetched unverified; remove the field, or reconcile this object with Flux's source-controller",
-        });
-    }
     if spec.recurse_submodules {
         return Err(ValidationError::Unsupported {
             field: "spec.recurseSubmodules",
@@ -347,9 +340,7 @@ mod tests {
             ("githubAppPrivateKey", "k"),
             ("githubAppInstallationID", "2"),
         ]);
-        let verify = serde_json::json!({"verify": {"mode": "HEAD", "secretRef": {"name": "keys"}}});
         let cases = [
-            (spec(&verify), Secrets::default(), "spec.verify"),
             (
                 spec(&serde_json::json!({"recurseSubmodules": true})),
                 Secrets::default(),

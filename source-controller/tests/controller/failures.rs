@@ -245,14 +245,6 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
             true,
         ),
         case(
-            "verify",
-            &url,
-            json!({"verify": {"mode": "HEAD", "secretRef": {"name": "keys"}}}),
-            "UnsupportedFeature",
-            ("spec.verify: ".into(), ""),
-            true,
-        ),
-        case(
             "submodules",
             &url,
             json!({"recurseSubmodules": true}),

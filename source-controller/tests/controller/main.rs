@@ -14,4 +14,5 @@ mod hostile;
 mod lifecycle;
 mod process;
 mod references;
+mod signatures;
 mod support;

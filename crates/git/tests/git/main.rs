@@ -9,6 +9,7 @@ mod pushing;
 mod repository;
 mod selecting;
 mod server;
+mod signing;
 mod trees;
 
 use std::path::Path;
