@@ -39,6 +39,11 @@ impl Checkout {
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
+
+    pub(crate) fn with_tree(mut self, tree: Tree) -> Self {
+        self.tree = tree;
+        self
+    }
 }
 
 /// Fetches what `reference` selects into a fresh directory below `scratch`.
@@ -192,18 +197,12 @@ impl Fetcher<'_> {
         } else {
             heads.iter().map(|head| head.object).collect()
         };
-        let missing = || {
-            Error::new(
-                ErrorKind::ReferenceNotFound,
-                format!("unable to resolve commit object for '{id}': object not found"),
-            )
-        };
         if wants.is_empty() || wants[0].kind() != id.kind() {
-            return Err(missing());
+            return Err(absent(id));
         }
         let store = self.receive(&wants, is_tip)?;
         let Some((Kind::Commit, bytes)) = store.read(&id)? else {
-            return Err(missing());
+            return Err(absent(id));
         };
         let name = [&reference.name, &reference.branch]
             .into_iter()
@@ -286,6 +285,51 @@ impl Fetcher<'_> {
             self.budget.object_bytes(),
         )?))
     }
+}
+
+/// Fetches one commit by its hash and returns its objects with its tree. A remote that does not give out
+/// commits by their hash is asked for the history of all branches and tags.
+pub(crate) fn fetch_commit(
+    remote: &Remote,
+    id: ObjectId,
+    scratch: &Path,
+    budget: &Budget,
+) -> Result<(Arc<ObjectStore>, ObjectId), Error> {
+    let fetcher = || {
+        Connection::open(remote, Service::UploadPack, budget)
+            .map_err(|error| error.context(format!("{CLONE} '{}'", remote.url)))
+            .map(|connection| Fetcher {
+                remote,
+                connection,
+                scratch,
+                budget,
+            })
+    };
+    let by_hash = fetcher()?.receive(&[id], true);
+    let store = match by_hash {
+        Err(error) if error.kind() == ErrorKind::Protocol => {
+            let mut fetcher = fetcher()?;
+            let listed = fetcher.list(&["refs/heads/", "refs/tags/"])?;
+            let wants: Vec<ObjectId> = listed.iter().map(|reference| reference.object).collect();
+            if wants.first().is_none_or(|want| want.kind() != id.kind()) {
+                return Err(absent(id));
+            }
+            fetcher.receive(&wants, false)?
+        }
+        received => received?,
+    };
+    match store.read(&id)? {
+        Some((Kind::Commit, bytes)) => {
+            let tree = Commit::parse(id, &bytes)?.tree;
+            Ok((store, tree))
+        }
+        _ => Err(absent(id)),
+    }
+}
+
+fn absent(id: ObjectId) -> Error {
+    let text = format!("unable to resolve commit object for '{id}': object not found");
+    Error::new(ErrorKind::ReferenceNotFound, text)
 }
 
 /// Asks for objects and has nothing to offer in return.

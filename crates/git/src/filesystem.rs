@@ -5,23 +5,51 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use sluice_vfs::{Entry, EntryKind, FileSystem, FileSystemError, VirtualPath};
 
+use crate::store::ObjectStore;
 use crate::{Error, ErrorKind, ObjectId, Tree, TreeEntryKind};
 
 /// Symbolic links followed for one path, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// What a path leads to once links are followed.
-enum Target {
-    Directory(ObjectId),
-    /// A submodule, which is an empty directory here.
+/// What a path leads to once links are followed, and the objects that it is read from.
+enum Target<'a> {
+    Directory(&'a ObjectStore, ObjectId),
+    /// A submodule whose contents are not here.
     EmptyDirectory,
-    File(ObjectId),
+    File(&'a ObjectStore, ObjectId),
+}
+
+/// A directory on the way, in the tree of the repository or of a submodule.
+struct Step<'a> {
+    owner: &'a Tree,
+    /// The path inside the owner.
+    path: Vec<u8>,
+    directory: ObjectId,
+}
+
+impl<'a> Step<'a> {
+    fn root(owner: &'a Tree) -> Self {
+        Self {
+            owner,
+            path: Vec::new(),
+            directory: owner.root,
+        }
+    }
+
+    fn child(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = self.path.clone();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        path
+    }
 }
 
 impl Tree {
-    fn follow(&self, path: &VirtualPath) -> Result<Option<Target>, FileSystemError> {
+    fn follow(&self, path: &VirtualPath) -> Result<Option<Target<'_>>, FileSystemError> {
         let mut pending: VecDeque<Vec<u8>> = path.components().map(|name| name.as_bytes().to_vec()).collect();
-        let mut directories = vec![self.root];
+        let mut directories = vec![Step::root(self)];
         let mut links = 0;
         while let Some(name) = pending.pop_front() {
             match name.as_slice() {
@@ -38,20 +66,31 @@ impl Tree {
             let Some(directory) = directories.last() else {
                 return Ok(None);
             };
-            let children = self
+            let owner = directory.owner;
+            let children = owner
                 .store
-                .children(directory)
+                .children(&directory.directory)
                 .map_err(|error| unreadable(path, &error))?;
             let Some(child) = children.iter().find(|child| child.name == name) else {
                 return Ok(None);
             };
             let is_last = pending.is_empty();
             match child.kind {
-                TreeEntryKind::Directory => directories.push(child.id),
-                TreeEntryKind::File | TreeEntryKind::Executable => {
-                    return Ok(is_last.then_some(Target::File(child.id)));
+                TreeEntryKind::Directory => {
+                    let step = Step {
+                        owner,
+                        path: directory.child(&name),
+                        directory: child.id,
+                    };
+                    directories.push(step);
                 }
-                TreeEntryKind::Submodule => return Ok(is_last.then_some(Target::EmptyDirectory)),
+                TreeEntryKind::File | TreeEntryKind::Executable => {
+                    return Ok(is_last.then_some(Target::File(&owner.store, child.id)));
+                }
+                TreeEntryKind::Submodule => match owner.mounts.get(&directory.child(&name)) {
+                    Some(mounted) => directories.push(Step::root(mounted)),
+                    None => return Ok(is_last.then_some(Target::EmptyDirectory)),
+                },
                 TreeEntryKind::Symlink => {
                     links += 1;
                     if links > MAX_LINKS {
@@ -61,7 +100,7 @@ impl Tree {
                             reason,
                         });
                     }
-                    let target = self
+                    let target = owner
                         .store
                         .blob(&child.id)
                         .map_err(|error| unreadable(path, &error))?;
@@ -74,13 +113,15 @@ impl Tree {
                 }
             }
         }
-        Ok(directories.last().map(|directory| Target::Directory(*directory)))
+        Ok(directories
+            .last()
+            .map(|step| Target::Directory(&step.owner.store, step.directory)))
     }
 
     fn kind_of(&self, path: &VirtualPath) -> Result<Option<EntryKind>, FileSystemError> {
         Ok(self.follow(path)?.map(|target| match target {
-            Target::Directory(_) | Target::EmptyDirectory => EntryKind::Directory,
-            Target::File(_) => EntryKind::File,
+            Target::Directory(..) | Target::EmptyDirectory => EntryKind::Directory,
+            Target::File(..) => EntryKind::File,
         }))
     }
 }
@@ -95,18 +136,18 @@ fn unreadable(path: &VirtualPath, error: &Error) -> FileSystemError {
 impl FileSystem for Tree {
     fn read(&self, path: &VirtualPath) -> Result<Bytes, FileSystemError> {
         match self.follow(path)? {
-            Some(Target::File(id)) => self.store.blob(&id).map_err(|error| match error.kind() {
+            Some(Target::File(store, id)) => store.blob(&id).map_err(|error| match error.kind() {
                 ErrorKind::Limit => {
-                    let size = self.store.header(&id).ok().flatten().map_or(0, |(_, size)| size);
+                    let size = store.header(&id).ok().flatten().map_or(0, |(_, size)| size);
                     FileSystemError::TooLarge {
                         path: path.clone(),
                         size,
-                        limit: self.store.object_limit(),
+                        limit: store.object_limit(),
                     }
                 }
                 _ => unreadable(path, &error),
             }),
-            Some(Target::Directory(_) | Target::EmptyDirectory) => {
+            Some(Target::Directory(..) | Target::EmptyDirectory) => {
                 Err(FileSystemError::IsDirectory(path.clone()))
             }
             None => Err(FileSystemError::NotFound(path.clone())),
@@ -119,16 +160,13 @@ impl FileSystem for Tree {
 
     /// Lists a directory. Links that lead nowhere or outside are left out, as are names that are not UTF-8.
     fn list(&self, path: &VirtualPath) -> Result<Vec<Entry>, FileSystemError> {
-        let id = match self.follow(path)? {
-            Some(Target::Directory(id)) => id,
+        let (store, id) = match self.follow(path)? {
+            Some(Target::Directory(store, id)) => (store, id),
             Some(Target::EmptyDirectory) => return Ok(Vec::new()),
-            Some(Target::File(_)) => return Err(FileSystemError::NotDirectory(path.clone())),
+            Some(Target::File(..)) => return Err(FileSystemError::NotDirectory(path.clone())),
             None => return Err(FileSystemError::NotFound(path.clone())),
         };
-        let children = self
-            .store
-            .children(&id)
-            .map_err(|error| unreadable(path, &error))?;
+        let children = store.children(&id).map_err(|error| unreadable(path, &error))?;
         let mut entries = Vec::with_capacity(children.len());
         for child in children.iter() {
             let Ok(name) = std::str::from_utf8(&child.name) else {

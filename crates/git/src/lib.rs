@@ -1,7 +1,8 @@
 //! Git over HTTP(S), without a git program and without a work tree.
 //!
 //! [`list_references`] and [`resolve`] ask a remote what it has, [`fetch`] brings one commit into a
-//! temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it, and
+//! temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it,
+//! [`Checkout::with_submodules`] adds other repositories to it, and
 //! [`NewCommit`] with [`push`] writes a commit back. What is selected, how revisions are written and what errors say follows Flux's `pkg/git`.
 //!
 //! All calls block: call them from a thread that may block. Each is bounded by a [`Budget`], down to single
@@ -24,6 +25,7 @@ mod scratch;
 mod secret;
 mod signature;
 mod store;
+mod submodule;
 mod transport;
 mod tree;
 mod url;

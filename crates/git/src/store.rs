@@ -20,7 +20,7 @@ pub(crate) struct ObjectStore {
     trees: Mutex<HashMap<ObjectId, Arc<Vec<Child>>>>,
     format: gix::hash::Kind,
     object_bytes: u64,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 /// An entry of one tree object.
@@ -49,7 +49,7 @@ impl ObjectStore {
             trees: Mutex::default(),
             format,
             object_bytes,
-            _scratch: scratch,
+            scratch,
         })
     }
 
@@ -59,6 +59,16 @@ impl ObjectStore {
 
     pub(crate) fn format(&self) -> gix::hash::Kind {
         self.format
+    }
+
+    /// How many bytes the fetch brought.
+    pub(crate) fn stored_bytes(&self) -> Result<u64, Error> {
+        let failed = |error| Error::storage("unable to look into the scratch directory", error);
+        let mut bytes = 0_u64;
+        for entry in std::fs::read_dir(self.scratch.packs()).map_err(failed)? {
+            bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
+        }
+        Ok(bytes)
     }
 
     /// Kind and size of an object, or `None` if it is not there.

@@ -1,6 +1,7 @@
 //! The files of a commit.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,7 +21,7 @@ pub enum TreeEntryKind {
     Executable,
     /// A symbolic link; its contents are the target.
     Symlink,
-    /// A commit of another repository. Checked out without its contents it is an empty directory.
+    /// A commit of another repository whose contents are not here: an empty directory.
     Submodule,
     /// A directory.
     Directory,
@@ -50,12 +51,19 @@ impl TreeEntry {
 pub struct Tree {
     pub(crate) store: Arc<ObjectStore>,
     pub(crate) root: ObjectId,
+    /// The submodules that are here, by path.
+    pub(crate) mounts: Arc<BTreeMap<Vec<u8>, Tree>>,
     entries: usize,
 }
 
 impl Tree {
     pub(crate) fn new(store: Arc<ObjectStore>, root: ObjectId, entries: usize) -> Self {
-        Self { store, root, entries }
+        Self {
+            store,
+            root,
+            mounts: Arc::default(),
+            entries,
+        }
     }
 
     /// The tree object.
@@ -67,9 +75,14 @@ impl Tree {
     /// order of Go's `filepath.Walk` over a checkout. The root itself is left out.
     pub fn walk(&self) -> Walk<'_> {
         Walk {
-            tree: self,
             stack: Vec::new(),
-            pending: Some((Vec::new(), self.root)),
+            pending: Some(Pending {
+                path: Vec::new(),
+                directory: self.root,
+                owner: self,
+                start: 0,
+            }),
+            entries: self.entries,
             met: 0,
         }
     }
@@ -80,7 +93,7 @@ impl Tree {
     /// The entry is a directory or submodule, or its object cannot be read.
     pub fn size(&self, entry: &TreeEntry) -> Result<u64, Error> {
         self.check_readable(entry)?;
-        let header = self.store.header(&entry.id)?;
+        let header = self.store_of(&entry.path).header(&entry.id)?;
         header
             .map(|(_, size)| size)
             .ok_or_else(|| Error::protocol(format!("the remote did not send blob {}", entry.id)))
@@ -93,9 +106,21 @@ impl Tree {
     /// The entry is a directory or submodule, or its object cannot be read.
     pub fn read(&self, entry: &TreeEntry) -> Result<Bytes, Error> {
         self.check_readable(entry)?;
-        self.store
+        self.store_of(&entry.path)
             .blob(&entry.id)
             .map_err(|error| error.context(entry.path_text()))
+    }
+
+    /// The objects of what stands at a path, which may lie in a submodule.
+    fn store_of(&self, path: &[u8]) -> &ObjectStore {
+        if !self.mounts.is_empty() {
+            for (slash, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+                if let Some(mounted) = self.mounts.get(&path[..slash]) {
+                    return mounted.store_of(&path[slash + 1..]);
+                }
+            }
+        }
+        &self.store
     }
 
     fn check_readable(&self, entry: &TreeEntry) -> Result<(), Error> {
@@ -117,46 +142,67 @@ impl std::fmt::Debug for Tree {
 
 /// Iterates over the entries of a [`Tree`]; after an error it ends.
 pub struct Walk<'a> {
-    tree: &'a Tree,
-    stack: Vec<std::vec::IntoIter<TreeEntry>>,
-    pending: Option<(Vec<u8>, ObjectId)>,
+    stack: Vec<Frame<'a>>,
+    pending: Option<Pending<'a>>,
+    entries: usize,
     met: usize,
 }
 
-impl Walk<'_> {
+/// The entries of a directory that are still to be met.
+struct Frame<'a> {
+    left: std::vec::IntoIter<TreeEntry>,
+    owner: &'a Tree,
+    start: usize,
+}
+
+/// A directory that is to be entered, and the tree that it belongs to: that of the repository, or of a submodule
+/// whose paths begin at `start`.
+struct Pending<'a> {
+    path: Vec<u8>,
+    directory: ObjectId,
+    owner: &'a Tree,
+    start: usize,
+}
+
+impl<'a> Walk<'a> {
     /// Leaves out what is below the directory that was returned last; does nothing after anything else.
     pub fn skip_directory(&mut self) {
         self.pending = None;
     }
 
-    fn descend(&mut self, path: &[u8], tree: &ObjectId) -> Result<(), Error> {
+    fn descend(&mut self, pending: Pending<'a>) -> Result<(), Error> {
+        let Pending {
+            path,
+            directory,
+            owner,
+            start,
+        } = pending;
         if self.stack.len() >= MAX_DEPTH {
             let text = format!(
                 "{}: directories nest deeper than {MAX_DEPTH}",
-                String::from_utf8_lossy(path)
+                String::from_utf8_lossy(&path)
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        let place = if path.is_empty() { b"/" } else { path };
+        let place = if path.is_empty() { b"/" } else { path.as_slice() };
         let place = String::from_utf8_lossy(place);
-        let children = self
-            .tree
+        let children = owner
             .store
-            .children(tree)
+            .children(&directory)
             .map_err(|error| error.context(&place))?;
         self.met = self.met.saturating_add(children.len());
-        if self.met > self.tree.entries {
-            let limit = self.tree.entries;
+        if self.met > self.entries {
+            let limit = self.entries;
             let text = format!("{place}: with this directory the tree has more than {limit} entries");
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        if path.is_empty() {
+        if path.len() <= start {
             check_root(&children)?;
         }
         let mut entries: Vec<TreeEntry> = children
             .iter()
             .map(|child| {
-                let mut full = path.to_vec();
+                let mut full = path.clone();
                 if !full.is_empty() {
                     full.push(b'/');
                 }
@@ -170,7 +216,11 @@ impl Walk<'_> {
             .collect();
         // Git orders directories as if their names ended in a slash.
         entries.sort_by(|left, right| left.path.cmp(&right.path));
-        self.stack.push(entries.into_iter());
+        self.stack.push(Frame {
+            left: entries.into_iter(),
+            owner,
+            start,
+        });
         Ok(())
     }
 }
@@ -191,22 +241,46 @@ fn check_root(children: &[Child]) -> Result<(), Error> {
     })
 }
 
+impl<'a> Walk<'a> {
+    /// Remembers to enter an entry that is a directory; a submodule that is here is one.
+    fn prepare(&mut self, entry: &mut TreeEntry, owner: &'a Tree, start: usize) {
+        let (owner, start) = match entry.kind {
+            TreeEntryKind::Directory => (owner, start),
+            TreeEntryKind::Submodule => match owner.mounts.get(&entry.path[start..]) {
+                Some(mounted) => {
+                    entry.kind = TreeEntryKind::Directory;
+                    entry.id = mounted.root;
+                    (mounted, entry.path.len() + 1)
+                }
+                None => return,
+            },
+            _ => return,
+        };
+        self.pending = Some(Pending {
+            path: entry.path.clone(),
+            directory: entry.id,
+            owner,
+            start,
+        });
+    }
+}
+
 impl Iterator for Walk<'_> {
     type Item = Result<TreeEntry, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some((path, tree)) = self.pending.take()
-            && let Err(error) = self.descend(&path, &tree)
+        if let Some(pending) = self.pending.take()
+            && let Err(error) = self.descend(pending)
         {
             self.stack.clear();
             return Some(Err(error));
         }
         loop {
-            match self.stack.last_mut()?.next() {
-                Some(entry) => {
-                    if entry.kind == TreeEntryKind::Directory {
-                        self.pending = Some((entry.path.clone(), entry.id));
-                    }
+            let frame = self.stack.last_mut()?;
+            let (owner, start) = (frame.owner, frame.start);
+            match frame.left.next() {
+                Some(mut entry) => {
+                    self.prepare(&mut entry, owner, start);
                     return Some(Ok(entry));
                 }
                 None => {

@@ -111,14 +111,21 @@ impl Fetch {
         Ok(revision.map(|revision| revision.to_string()))
     }
 
-    /// Fetches the commit and checks that the sparse directories are in it.
+    /// Fetches the commit, with its submodules if the spec wants them.
     ///
     /// # Errors
     /// See [`FetchError`].
     pub async fn checkout(&self) -> Result<Checkout, FetchError> {
         let (spec, budget, scratch) = (self.spec.clone(), self.budget(), self.scratch.clone());
-        let fetched =
-            unblock(move || sluice_git::fetch(&spec.remote, &spec.reference, &scratch, &budget)).await;
+        let fetch = move || {
+            let checkout = sluice_git::fetch(&spec.remote, &spec.reference, &scratch, &budget)?;
+            if spec.submodules {
+                checkout.with_submodules(&spec.remote, &scratch, &budget)
+            } else {
+                Ok(checkout)
+            }
+        };
+        let fetched = unblock(fetch).await;
         Ok(fetched.map_err(|_| FetchError::BrokenOff)??)
     }
 }

@@ -327,7 +327,7 @@ impl Reconciler for GitRepositoryReconciler {
         let revision = checkout.revision.to_string();
         debug!(url = %spec.remote.url, revision, "git repository checked out");
         delete(&mut context.object, FETCH_FAILED);
-        check_sparse(checkout.tree(), &spec.sparse)?;
+        check_sparse(checkout.tree(), &context.object.spec.sparse_checkout)?;
         self.verify(context, &spec, &checkout).await?;
         let subject = checkout.commit.short_message();
         let known = status::artifact(&context.object).map(|artifact| artifact.revision == revision);

@@ -77,6 +77,8 @@ pub struct ValidSpec {
     pub interval: Duration,
     /// The directories to take, without a leading `./`; empty for all.
     pub sparse: Vec<String>,
+    /// Whether submodules are fetched. As in Flux a sparse checkout has none.
+    pub submodules: bool,
 }
 
 /// Checks a spec with its Secrets.
@@ -104,12 +106,12 @@ pub fn validate(
         secrets.credentials.as_ref(),
         object_level_identity,
     )?;
-    check_supported(spec)?;
     Ok(ValidSpec {
         remote: remote(&spec.url, credentials, secrets.proxy.as_ref())?,
         reference: reference(spec),
         timeout: duration("spec.timeout", spec.timeout.as_ref())?.unwrap_or(DEFAULT_TIMEOUT),
         interval: duration("spec.interval", Some(&spec.interval))?.unwrap_or_default(),
+        submodules: spec.recurse_submodules && spec.sparse_checkout.is_empty(),
         sparse: spec
             .sparse_checkout
             .iter()
@@ -157,17 +159,6 @@ fn check_provider(
             None => Ok(()),
         },
     }
-}
-
-fn check_supported(spec: &GitRepositorySpec) -> Result<(), ValidationError> {
-    if spec.recurse_submodules {
-        return Err(ValidationError::Unsupported {
-            field: "spec.recurseSubmodules",
-            what: "fetching submodules",
-            remedy: "include the other repositories through spec.include",
-        });
-    }
-    Ok(())
 }
 
 fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Result<Remote, ValidationError> {
@@ -341,11 +332,6 @@ mod tests {
             ("githubAppInstallationID", "2"),
         ]);
         let cases = [
-            (
-                spec(&serde_json::json!({"recurseSubmodules": true})),
-                Secrets::default(),
-                "spec.recurseSubmodules",
-            ),
             (
                 spec(&serde_json::json!({"url": "ssh://git@example.com/r"})),
                 ssh,

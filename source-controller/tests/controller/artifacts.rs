@@ -376,3 +376,66 @@ async fn links_submodules_and_odd_names_are_treated_as_in_a_checkout() {
         [".", "b.yaml", "caf\\xe9.yaml", "module", "rules.txt", "sub-1"]
     );
 }
+
+#[tokio::test]
+async fn submodules_are_part_of_the_artifact_once_they_are_asked_for() {
+    // SRC-022
+    let Some(bench) = Bench::start(&[]).await else {
+        return;
+    };
+    let server = GitServer::start().unwrap();
+    let mut base = server.create_repository("base").unwrap();
+    let commit = base
+        .commit_files("Base", &[("base.yaml", "base"), ("notes.md", "notes")])
+        .unwrap();
+    let mut repository = server.create_repository("app").unwrap();
+    let declared = "[submodule \"base\"]\n\tpath = libs/base\n\turl = ../base.git\n";
+    repository.write("app.yaml", "app").unwrap();
+    repository.write(".gitmodules", declared).unwrap();
+    repository.write(".sourceignore", "*.md\n").unwrap();
+    std::fs::create_dir_all(repository.work_tree().join("libs/base")).unwrap();
+    let entry = format!("160000,{commit},libs/base");
+    repository
+        .git(["update-index", "--add", "--cacheinfo", &entry])
+        .unwrap();
+    repository.commit("With a submodule").unwrap();
+    bench.create("app", repository.url(), json!({})).await;
+    let plain = artifact(&bench.ready("app").await);
+    assert_eq!(bench.files(&plain).await, [".sourceignore", "app.yaml"]);
+
+    bench.patch_spec("app", json!({"recurseSubmodules": true})).await;
+    let object = bench
+        .until("app", "the submodule is stored", |object| {
+            object
+                .status
+                .as_ref()
+                .is_some_and(|status| status.observed_recurse_submodules)
+        })
+        .await;
+    let full = artifact(&object);
+    assert_eq!(
+        bench.files(&full).await,
+        [".sourceignore", "app.yaml", "libs/base/base.yaml"]
+    );
+    assert_eq!(full.revision, plain.revision);
+    assert_ne!(full.digest, plain.digest);
+
+    // A submodule that is gone fails by its name, and the artifact stays.
+    let declared = declared.replace("base.git", "gone.git");
+    repository.write(".gitmodules", declared).unwrap();
+    repository.commit("Without its repository").unwrap();
+    bench.request("app").await;
+    let object = bench
+        .until("app", "FetchFailed", |object| {
+            crate::failures::failing(object, "FetchFailed")
+        })
+        .await;
+    let failed = condition(&object, "FetchFailed").unwrap();
+    assert_eq!(failed.reason, "GitOperationFailed");
+    let start = format!(
+        "failed to checkout and determine revision: unable to clone '{}': submodule 'libs/base': ",
+        repository.url()
+    );
+    assert!(failed.message.starts_with(&start), "{}", failed.message);
+    assert_eq!(artifact(&object), full);
+}

@@ -245,14 +245,6 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
             true,
         ),
         case(
-            "submodules",
-            &url,
-            json!({"recurseSubmodules": true}),
-            "UnsupportedFeature",
-            ("spec.recurseSubmodules: ".into(), ""),
-            true,
-        ),
-        case(
             "identity",
             &url,
             json!({"provider": "aws", "serviceAccountName": "robot"}),
@@ -475,7 +467,7 @@ async fn a_stalled_object_waits_for_a_change() {
         .create(
             "app",
             repository.url(),
-            json!({"recurseSubmodules": true, "interval": "1s"}),
+            json!({"provider": "github", "interval": "1s"}),
         )
         .await;
     let stalled = bench
@@ -498,7 +490,7 @@ async fn a_stalled_object_waits_for_a_change() {
         "a stalled object is not tried again by itself:\n{log}"
     );
 
-    bench.patch_spec("app", json!({"recurseSubmodules": false})).await;
+    bench.patch_spec("app", json!({"provider": "generic"})).await;
     let object = bench.ready("app").await;
     assert!(condition(&object, "Stalled").is_none() && condition(&object, "FetchFailed").is_none());
 }

@@ -10,6 +10,7 @@ mod repository;
 mod selecting;
 mod server;
 mod signing;
+mod submodules;
 mod trees;
 
 use std::path::Path;

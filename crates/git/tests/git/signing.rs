@@ -232,8 +232,8 @@ fn only_authorized_keys_of_the_namespace_git_are_trusted() {
         "SSH signature detected but no SSH public keys found in secret (keys with .sshpub suffix)"
     );
     // A signature of the same bytes and the same key, made for files.
-    let payload = checkout.commit.signed_payload.clone();
-    let armor = key.sign("file", &payload).unwrap();
+    let payload = &checkout.commit.signed_payload;
+    let armor = key.sign("file", payload).unwrap();
     let header = format!("gpgsig {}", armor.trim_end().replace('\n', "\n "));
     let text = String::from_utf8(payload.to_vec()).unwrap();
     let forged = text.replacen("\n\n", &format!("\n{header}\n\n"), 1);
@@ -243,7 +243,7 @@ fn only_authorized_keys_of_the_namespace_git_are_trusted() {
     );
     bench.repository.git(&["update-ref", "refs/heads/forged", &id]);
     let forged = bench.fetch(&Reference::branch("forged")).unwrap();
-    assert_eq!(forged.commit.signed_payload, payload);
+    assert_eq!(&forged.commit.signed_payload, payload);
     assert_eq!(
         reason(&forged, &keys(&[("a.sshpub", &line)])),
         format!("{NO_SSH_KEY}\nnamespace does not match")
