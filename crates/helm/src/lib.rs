@@ -11,6 +11,7 @@ mod dependencies;
 mod glob;
 mod log;
 mod manifest;
+mod name;
 mod render;
 mod text;
 mod values;
@@ -27,8 +28,10 @@ pub use manifest::{
     DeletePolicy, Hook, HookEvent, INSTALL_ORDER, LogPolicy, Manifest, ManifestError, UNINSTALL_ORDER,
     compare_kinds, sort_manifests, split_manifests,
 };
+pub use name::{MAX_RELEASE_NAME, ReleaseNameError, check_release_name, name_from_template};
 pub use render::{
-    Lookup, LookupError, PostRenderer, RenderError, RenderOptions, Rendered, Resolver, Target, render,
+    Lookup, LookupError, OutputFile, OutputOptions, PostRenderer, RenderError, RenderOptions, Rendered,
+    Resolver, Target, TemplateNotFound, render,
 };
 pub use sluice_gotemplate::Budget;
 pub use values::{TypeMismatch, Values, ValuesBuilder, ValuesError, merge_maps, read_documents};

@@ -5,12 +5,15 @@ mod failure;
 mod files;
 mod functions;
 mod objects;
+mod output;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_gotemplate::Budget;
+
+pub use output::{OutputFile, OutputOptions, TemplateNotFound};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, CustomResourceFile};

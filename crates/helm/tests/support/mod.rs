@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sluice_helm::{
-    Capabilities, KubeVersion, Loader, RenderError, RenderOptions, Target, ValuesBuilder, render,
+    Capabilities, KubeVersion, Loader, OutputOptions, RenderError, RenderOptions, Target, ValuesBuilder,
+    render,
 };
 use sluice_vfs::{MemoryFileSystem, VirtualPath};
 
@@ -131,15 +132,16 @@ pub(crate) fn run_ours(files: &Files, arguments: &[String]) -> Result<String, St
     };
     let mut options = RenderOptions::default();
     let mut target = Target::install("rel", "ns");
-    let (mut with_resources, mut with_hooks, mut with_tests) = (false, true, true);
+    let mut output = OutputOptions::default();
     let mut assignments: Vec<(&str, &str)> = Vec::new();
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(flag) = rest.next() {
         match flag {
-            "--include-crds" => with_resources = true,
-            "--no-hooks" => with_hooks = false,
-            "--skip-tests" => with_tests = false,
+            "--include-crds" => output.custom_resources = true,
+            "--no-hooks" => output.no_hooks = true,
+            "--skip-tests" => output.skip_tests = true,
             "--is-upgrade" => target.is_upgrade = true,
+            "--show-only" => output.show_only.push(rest.next().unwrap().to_owned()),
             "--kube-version" => {
                 options.capabilities.kube_version = KubeVersion::parse(rest.next().unwrap()).unwrap();
             }
@@ -183,14 +185,7 @@ pub(crate) fn run_ours(files: &Files, arguments: &[String]) -> Result<String, St
     })?;
     let rendered =
         render(&chart, &values.build(), &target, &options).map_err(|error: RenderError| error.to_string())?;
-    let mut text = rendered.manifest(with_resources).trim().to_owned();
-    text.push('\n');
-    if with_hooks {
-        for hook in rendered.hooks.iter().filter(|hook| with_tests || !hook.is_test()) {
-            text.push_str(&format!("---\n# Source: {}\n{}\n", hook.path, hook.manifest));
-        }
-    }
-    Ok(text)
+    rendered.output(&output).map_err(|error| error.to_string())
 }
 
 /// Where two texts differ, with the lines around.
