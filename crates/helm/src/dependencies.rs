@@ -182,6 +182,11 @@ fn import(branch: &mut Branch, log: &mut Log) -> Result<(), TypeMismatch> {
             };
             let found = table(&values, &format!("{}.{child}", dependency.name));
             match found {
+                // What is imported is shared with the child until the copy below, unless it is empty, in Helm
+                // too: a later import to the same place shows in the child.
+                Some(found) if found.is_empty() => {
+                    merge_tables(&imported, &at_path(&parent, Map::new()), log);
+                }
                 Some(found) => merge_tables(&imported, &at_path(&parent, found), log),
                 None => log.warn(format!(
                     "ImportValues missing table from chart chart={} error={child} is not a table",

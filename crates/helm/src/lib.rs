@@ -13,6 +13,7 @@ mod log;
 mod manifest;
 mod name;
 mod render;
+mod schema;
 mod text;
 mod values;
 
@@ -33,5 +34,6 @@ pub use render::{
     Lookup, LookupError, OutputFile, OutputOptions, PostRenderer, RenderError, RenderOptions, Rendered,
     Resolver, Target, TemplateNotFound, render,
 };
+pub use schema::SchemaError;
 pub use sluice_gotemplate::Budget;
 pub use values::{TypeMismatch, Values, ValuesBuilder, ValuesError, merge_maps, read_documents};

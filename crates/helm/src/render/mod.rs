@@ -20,6 +20,7 @@ use crate::chart::{Chart, CustomResourceFile};
 use crate::dependencies::{Branch, is_in_range, process};
 use crate::log::Log;
 use crate::manifest::{Hook, Manifest, ManifestError, sort_manifests};
+use crate::schema::{SchemaError, validate};
 use crate::values::{TypeMismatch, Values, coalesce_values, from_template_map, to_template_map};
 
 /// A cluster could not be asked. The text reaches the user as it is.
@@ -91,6 +92,8 @@ pub struct RenderOptions {
     pub lookup: Option<Arc<dyn Lookup + Send + Sync>>,
     /// Answers `getHostByName`; without it every answer is empty.
     pub resolver: Option<Arc<dyn Resolver + Send + Sync>>,
+    /// Whether values are not held against the schemas of the charts.
+    pub skip_schema: bool,
     /// What the render may use.
     pub budget: Budget,
     /// The time that templates see, so long after 1970; the clock if absent.
@@ -108,6 +111,9 @@ pub enum RenderError {
     /// Values do not fit the charts.
     #[error(transparent)]
     Values(TypeMismatch),
+    /// Values do not fit the schemas of the charts.
+    #[error(transparent)]
+    Schema(SchemaError),
     /// The chart does not accept the version of Kubernetes.
     #[error("chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {found}")]
     KubeVersion {
@@ -132,7 +138,7 @@ pub enum RenderError {
 impl RenderError {
     /// Whether Helm had a release at hand when it met this error, which it then offers to show.
     pub fn has_release(&self) -> bool {
-        !matches!(self, Self::Dependencies(_) | Self::Values(_))
+        !matches!(self, Self::Dependencies(_) | Self::Values(_) | Self::Schema(_))
     }
 }
 
@@ -171,6 +177,9 @@ pub fn render(
     process(&mut branch, &given, &mut log).map_err(RenderError::Dependencies)?;
     let computed = coalesce_values(&branch, &given, &mut log).map_err(RenderError::Values)?;
     let seen = from_template_map(&computed);
+    if !options.skip_schema {
+        validate(&branch, &seen).map_err(RenderError::Schema)?;
+    }
     check_kube_version(&branch, &options.capabilities)?;
     let mut files = engine::execute(&branch, computed, target, options, &mut log)?;
     let notes = take_notes(&mut files, branch.name());

@@ -55,7 +55,7 @@ impl Rendered {
         let (none, no_tests) = (options.no_hooks, options.skip_tests);
         self.hooks
             .iter()
-            .filter(move |hook| !none && !(no_tests && hook.is_test()))
+            .filter(move |hook| !(none || no_tests && hook.is_test()))
     }
 
     /// The files that `helm template --output-dir` writes, in its order.

@@ -381,12 +381,7 @@ fn set_index(list: &mut Vec<Json>, index: i64, value: Json) -> Step<()> {
 fn not_expected(value: &Json, wanted: &str) -> String {
     let found = match value {
         Json::Null => "nil",
-        Json::Bool(_) => "bool",
-        Json::Number(number) if number.is_f64() => "float64",
-        Json::Number(_) => "int64",
-        Json::String(_) => "string",
-        Json::Array(_) => "[]interface {}",
-        Json::Object(_) => "map[string]interface {}",
+        other => super::go_type(other),
     };
     format!("unable to parse key: interface conversion: interface {{}} is {found}, not {wanted}")
 }

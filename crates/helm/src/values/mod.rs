@@ -86,6 +86,19 @@ pub(crate) fn go_numbers(value: Json) -> Json {
     }
 }
 
+/// The Go type of a value.
+pub(crate) fn go_type(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "<nil>",
+        Json::Bool(_) => "bool",
+        Json::Number(number) if number.is_f64() => "float64",
+        Json::Number(_) => "int64",
+        Json::String(_) => "string",
+        Json::Array(_) => "[]interface {}",
+        Json::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// The value as templates see it.
 pub(crate) fn to_template(value: &Json) -> Value {
     match value {

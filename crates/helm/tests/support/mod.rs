@@ -140,6 +140,7 @@ pub(crate) fn run_ours(files: &Files, arguments: &[String]) -> Result<String, St
             "--include-crds" => output.custom_resources = true,
             "--no-hooks" => output.no_hooks = true,
             "--skip-tests" => output.skip_tests = true,
+            "--skip-schema-validation" => options.skip_schema = true,
             "--is-upgrade" => target.is_upgrade = true,
             "--show-only" => output.show_only.push(rest.next().unwrap().to_owned()),
             "--kube-version" => {
