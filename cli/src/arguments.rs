@@ -41,6 +41,8 @@ pub(crate) enum Command {
     },
     /// Show objects of the toolkit
     Get(command::get::Get),
+    /// Work with charts on this machine
+    Helm(command::helm::Helm),
     /// Install the controllers without a repository
     Install(command::install::Install),
     /// Work with kustomizations on this machine
@@ -60,6 +62,6 @@ pub(crate) enum Command {
 impl Command {
     /// Whether the command talks to a cluster or a repository.
     pub(crate) fn is_online(&self) -> bool {
-        !matches!(self, Self::Completion { .. } | Self::Kustomize(_))
+        !matches!(self, Self::Completion { .. } | Self::Helm(_) | Self::Kustomize(_))
     }
 }

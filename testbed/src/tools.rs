@@ -36,7 +36,7 @@ fn folder(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| workspace().join(default), PathBuf::from)
 }
 
-/// The program of that name which `testbed/build` makes: `control-plane`, `kwok`, `kustomize`, `oracle`.
+/// The program of that name which `testbed/build` makes: `control-plane`, `kwok`, `kustomize`, `helm`, `oracle`.
 pub fn tool(name: &str) -> Result<PathBuf> {
     found(
         format!("tool {name}"),

@@ -108,10 +108,37 @@ impl ClusterArguments {
         )
     }
 
+    /// The namespace of a release, as `helm` chooses it: the flag's, HELM_NAMESPACE, the context's, `default`.
+    ///
+    /// # Errors
+    /// A name that no namespace can have.
+    pub(crate) fn release_namespace(&self) -> Result<String> {
+        let named = self.namespace.clone().filter(|name| !name.is_empty());
+        let namespace = named
+            .or_else(|| {
+                std::env::var("HELM_NAMESPACE")
+                    .ok()
+                    .filter(|name| !name.is_empty())
+            })
+            .or_else(|| self.current_namespace())
+            .unwrap_or_else(|| "default".to_owned());
+        if is_label(&namespace) {
+            return Ok(namespace);
+        }
+        Err(CommandError::new(format!(
+            "namespace must be a valid DNS label: \"{namespace}\""
+        )))
+    }
+
     fn context_namespace(&self) -> Option<String> {
         if !self.ns_follows_kube_context {
             return None;
         }
+        self.current_namespace()
+    }
+
+    /// The namespace of the kubeconfig's context.
+    fn current_namespace(&self) -> Option<String> {
         let kubeconfig = self.read().ok()?;
         let current = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;
         let named = kubeconfig.contexts.iter().find(|named| named.name == *current)?;

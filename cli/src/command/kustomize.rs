@@ -1,6 +1,6 @@
 //! `sluice kustomize build`: what `kustomize build` prints, without a cluster.
 
-mod disk;
+pub(crate) mod disk;
 
 use std::path::{Path, PathBuf};
 

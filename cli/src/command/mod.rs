@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod bootstrap;
 pub(crate) mod check;
 pub(crate) mod get;
+pub(crate) mod helm;
 pub(crate) mod install;
 pub(crate) mod installation;
 pub(crate) mod kustomize;
@@ -37,6 +38,7 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
             let cluster = connect().await?;
             bounded(&arguments.cluster, get.run(&cluster, console)).await?;
         }
+        Command::Helm(helm) => helm.run(&arguments.cluster, console)?,
         Command::Install(install) => {
             install
                 .run(&arguments.cluster, arguments.verbose, console)

@@ -9,6 +9,7 @@
 
 mod act;
 mod get;
+mod helm;
 mod lifecycle;
 mod local;
 mod objects;

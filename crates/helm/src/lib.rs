@@ -31,7 +31,7 @@ pub use manifest::{
 };
 pub use name::{MAX_RELEASE_NAME, ReleaseNameError, check_release_name, name_from_template};
 pub use render::{
-    Lookup, LookupError, OutputFile, OutputOptions, PostRenderer, RenderError, RenderOptions, Rendered,
+    Lookup, LookupError, OutputDocument, OutputOptions, PostRenderer, RenderError, RenderOptions, Rendered,
     Resolver, Target, TemplateNotFound, render,
 };
 pub use schema::SchemaError;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use sluice_gotemplate::Budget;
 
-pub use output::{OutputFile, OutputOptions, TemplateNotFound};
+pub use output::{OutputDocument, OutputOptions, TemplateNotFound};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, CustomResourceFile};

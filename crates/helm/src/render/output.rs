@@ -22,14 +22,16 @@ pub struct OutputOptions {
 #[error("could not find template {0} in chart")]
 pub struct TemplateNotFound(pub String);
 
-/// A file that `helm template --output-dir` writes.
+/// A document that `helm template --output-dir` writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputFile {
-    /// The path from the root chart.
+pub struct OutputDocument {
+    /// The path of the file from the root chart.
     pub path: String,
-    /// The documents, each with its source.
+    /// The document with its source.
     pub text: String,
-    /// Whether it lies in `crds/`; Helm puts these beside the folder of the release.
+    /// Whether it is the first of its file; others are appended.
+    pub is_first: bool,
+    /// Whether the file lies in `crds/`; Helm puts these beside the folder of the release.
     pub is_custom_resource: bool,
 }
 
@@ -58,21 +60,19 @@ impl Rendered {
             .filter(move |hook| !(none || no_tests && hook.is_test()))
     }
 
-    /// The files that `helm template --output-dir` writes, in its order.
-    pub fn output_files(&self, options: &OutputOptions) -> Vec<OutputFile> {
-        let mut files: Vec<OutputFile> = Vec::new();
+    /// The documents that `helm template --output-dir` writes, in its order.
+    pub fn output_documents(&self, options: &OutputOptions) -> Vec<OutputDocument> {
+        let mut documents: Vec<OutputDocument> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
         let mut add = |path: &str, content: &str, is_custom_resource: bool| {
-            let found = files.iter_mut().find(|file| file.path == path);
             let mut text = String::new();
             push_document(&mut text, path, content);
-            match found {
-                Some(file) => file.text.push_str(&text),
-                None => files.push(OutputFile {
-                    path: path.to_owned(),
-                    text,
-                    is_custom_resource,
-                }),
-            }
+            documents.push(OutputDocument {
+                path: path.to_owned(),
+                text,
+                is_first: seen.insert(path.to_owned()),
+                is_custom_resource,
+            });
         };
         if options.custom_resources {
             for file in &self.custom_resources {
@@ -85,7 +85,7 @@ impl Rendered {
         for hook in self.shown_hooks(options) {
             add(&hook.path, &hook.manifest, false);
         }
-        files
+        documents
     }
 }
 
