@@ -1,7 +1,5 @@
 //! Mutated expressions for as long as one likes:
 //! `SLUICE_FUZZ_SECONDS=600 cargo test --release -p sluice-expression --test fuzz -- --ignored --nocapture`.
-#![expect(clippy::print_stderr, reason = "it tells what it has done")]
-
 #[path = "oracle/cases.rs"]
 mod cases;
 

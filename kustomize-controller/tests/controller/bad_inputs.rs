@@ -227,23 +227,15 @@ fn table(namespace: &str) -> Vec<Bad> {
             stalled: false,
         });
     }
-    for (name, field, spec) in [(
-        "decryption",
-        "spec.decryption",
-        json!({"decryption": {"provider": "sops"}}),
-    )] {
-        let says = vec![format!(
-            "{field} is not supported by this version of kustomize-controller"
-        )];
-        table.push(Bad {
-            name,
-            artifact: archive(&[("a.yaml", &good)]),
-            spec,
-            reason: "FeatureGateDisabled",
-            says,
-            stalled: true,
-        });
-    }
+    let says = "spec.decryption is not supported by this version of kustomize-controller";
+    table.push(Bad {
+        name: "decryption",
+        artifact: archive(&[("a.yaml", &good)]),
+        spec: json!({"decryption": {"provider": "sops"}}),
+        reason: "FeatureGateDisabled",
+        says: vec![says.to_owned()],
+        stalled: true,
+    });
     table
 }
 
