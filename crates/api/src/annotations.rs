@@ -15,6 +15,10 @@ pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-confi
 /// Prefix of annotations of this product that have no counterpart in the API it is compatible with.
 pub const SLUICE_PREFIX: &str = "sluice.dev/";
 
+/// On an applier's object: `enabled` or `disabled`, in place of what its flag says about watching the objects that it
+/// manages. On a managed object, `disabled` keeps changes of that one from starting a reconcile.
+pub const WATCH_MANAGED_OBJECTS: &str = "sluice.dev/watch-managed-objects";
+
 /// Keys of event metadata, after the group of the object that the event is about and a slash.
 pub mod event {
     /// Revision that the event is about.

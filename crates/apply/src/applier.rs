@@ -17,8 +17,8 @@ use crate::ignore::Resolution;
 use crate::managers::{self, ManagerPattern};
 use crate::requests::Requests;
 use crate::{
-    Action, Change, ChangeSet, Discovery, IgnoreRules, MetadataSelector, Object, Resource, Stages, Target,
-    has_drifted, order, sort, take_over,
+    Action, Change, ChangeSet, Discovery, IgnoreRules, Mark, MarkRules, MetadataSelector, Object, Resource,
+    Stages, Target, has_drifted, order, sort, take_over,
 };
 
 /// What to remove from live objects before they are applied.
@@ -59,6 +59,8 @@ pub struct ApplyOptions {
     pub migrate_api_version: bool,
     /// Note which unchanged objects are current, for a wait that follows.
     pub assess: bool,
+    /// Note the state of each object, for whoever watches what others do to it.
+    pub marks: Option<MarkRules>,
     /// How long definitions and classes may take to become ready.
     pub stage_timeout: Duration,
 }
@@ -78,8 +80,15 @@ impl ApplyOptions {
             ignore: IgnoreRules::default(),
             migrate_api_version: false,
             assess: false,
+            marks: None,
             stage_timeout: Duration::from_secs(60),
         }
+    }
+}
+
+impl ApplyOptions {
+    fn mark(&self, live: &Object) -> Option<Mark> {
+        self.marks.as_ref().and_then(|rules| Mark::of_object(live, rules))
     }
 }
 
@@ -250,20 +259,24 @@ impl Applier {
             .await
             .map_err(|refused| fail(refused.into(), Vec::new()))?;
         let mut changes = ChangeSet::new();
-        for Prepared { change, pending } in prepared {
-            if let Some((resource, object)) = pending
-                && let Err(failure) = self
+        for Prepared { mut change, pending } in prepared {
+            if let Some((resource, object)) = pending {
+                let applied = self
                     .requests
                     .apply(&resource, &object, &options.manager, false)
-                    .await
-            {
-                let perhaps = failure.may_have_been_carried_out().then_some(change);
-                let error = ApplyError::Step {
-                    object: object.id(),
-                    step: "apply failed",
-                    failure,
-                };
-                return Err(fail(error, changes.into_iter().chain(perhaps).collect()));
+                    .await;
+                match applied {
+                    Ok(applied) => change.mark = options.mark(&applied),
+                    Err(failure) => {
+                        let perhaps = failure.may_have_been_carried_out().then_some(change);
+                        let error = ApplyError::Step {
+                            object: object.id(),
+                            step: "apply failed",
+                            failure,
+                        };
+                        return Err(fail(error, changes.into_iter().chain(perhaps).collect()));
+                    }
+                }
             }
             changes.push(change);
         }
@@ -472,7 +485,12 @@ fn skip(object: &Object, live: Option<&Object>, options: &ApplyOptions) -> Optio
     let excluded =
         options.exclusions.matches(object) || live.is_some_and(|live| options.exclusions.matches(live));
     let present = live.is_some() && options.if_not_present.matches(object);
-    (excluded || present).then(|| Change::new(live.unwrap_or(object), Action::Skipped))
+    (excluded || present).then(|| Change {
+        mark: live
+            .and_then(|live| options.mark(live))
+            .map(Mark::without_content),
+        ..Change::new(live.unwrap_or(object), Action::Skipped)
+    })
 }
 
 fn must_force(object: &Object, live: Option<&Object>, options: &ApplyOptions, failure: &Failure) -> bool {
@@ -533,6 +551,7 @@ fn conclude(
     if !patched && !drifted {
         let mut change = Change::new(dry_run, Action::Unchanged);
         change.current = options.assess && live.is_some_and(is_current);
+        change.mark = live.and_then(|live| options.mark(live));
         return Prepared {
             change,
             pending: None,

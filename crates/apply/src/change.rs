@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Object, ObjectId};
+use crate::{Mark, Object, ObjectId};
 
 /// What was done to one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +52,8 @@ pub struct Change {
     /// Whether it was left as it is and found current ([`crate::ApplyOptions::assess`]), so that a wait for
     /// its health need not read it again.
     pub current: bool,
+    /// The state in which the object was seen last or left ([`crate::ApplyOptions::marks`]).
+    pub mark: Option<Mark>,
 }
 
 impl Change {
@@ -62,6 +64,7 @@ impl Change {
             version: object.version().to_owned(),
             action,
             current: false,
+            mark: None,
         }
     }
 }

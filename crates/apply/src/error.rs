@@ -39,6 +39,11 @@ impl Failure {
         matches!(self, Self::Refused { code: 404, .. })
     }
 
+    /// Whether the object is not (any more) as the request says.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused { code: 409, .. })
+    }
+
     /// Whether the API server knows nothing by that path: the kind is not served, or not in that version.
     pub(crate) fn is_unknown_path(&self) -> bool {
         matches!(self, Self::Refused { code: 404, message, .. } if message.starts_with(UNKNOWN_PATH))

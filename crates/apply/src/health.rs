@@ -121,7 +121,7 @@ impl Applier {
 }
 
 /// The object's `spec.selector` as the text of a label selector.
-fn selector_text(object: &Object) -> String {
+pub(crate) fn selector_text(object: &Object) -> String {
     let mut parts = Vec::new();
     if let Some(Value::Object(labels)) = object.field(&["spec", "selector", "matchLabels"]) {
         parts.extend(

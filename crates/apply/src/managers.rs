@@ -42,9 +42,12 @@ impl ManagerPattern {
 
     /// Entries of subresources never match.
     fn matches(&self, entry: &Value) -> bool {
-        text(entry, "operation") == self.operation.as_str()
-            && text(entry, "subresource").is_empty()
-            && text(entry, "manager").starts_with(&self.prefix)
+        text(entry, "subresource").is_empty() && self.fits(text(entry, "manager"), text(entry, "operation"))
+    }
+
+    /// Whether a manager of this name that wrote by this operation is meant.
+    pub(crate) fn fits(&self, manager: &str, operation: &str) -> bool {
+        operation == self.operation.as_str() && manager.starts_with(&self.prefix)
     }
 }
 

@@ -4,6 +4,9 @@ use crate::applier::Applier;
 use crate::error::{Failure, PruneFailure};
 use crate::{Action, Change, ChangeSet, Entry, MetadataSelector, Object, ObjectId, Resource, order};
 
+/// How often an object is looked at anew because somebody has written to it before it could be deleted.
+const ATTEMPTS: usize = 10;
+
 /// Which live objects a prune may delete.
 #[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
@@ -13,6 +16,14 @@ pub struct PruneOptions {
     pub exclusions: MetadataSelector,
     /// Objects that are never deleted, such as the namespace the controllers themselves run in.
     pub protected: Vec<ObjectId>,
+}
+
+impl PruneOptions {
+    fn owns(&self, object: &Object) -> bool {
+        self.owner_labels
+            .iter()
+            .all(|(key, value)| object.label(key) == value)
+    }
 }
 
 impl Applier {
@@ -45,6 +56,7 @@ impl Applier {
                 version: entry.version,
                 action,
                 current: false,
+                mark: None,
             });
         }
         if errors.is_empty() {
@@ -54,38 +66,50 @@ impl Applier {
         }
     }
 
+    /// Deletes one object, or finds out why not. What is deleted is what was looked at: where somebody has written
+    /// to the object in between, another owner perhaps, it is looked at anew.
     async fn prune_one(&self, entry: &Entry, options: &PruneOptions) -> Result<Action, String> {
         let subject = entry.id.subject();
         let query_failed = |failure: Failure| format!("{subject} query failed: {failure}");
-        let Some((resource, live)) = self.find_live(entry).await.map_err(query_failed)? else {
-            return Ok(Action::Deleted);
-        };
-        let owned = |object: &Object| {
-            options
-                .owner_labels
-                .iter()
-                .all(|(key, value)| object.label(key) == value)
-        };
-        if !owned(&live) || options.exclusions.matches(&live) {
-            return Ok(Action::Skipped);
+        let delete_failed = |failure: Failure| format!("{subject} delete failed: {failure}");
+        let mut known = None;
+        for _ in 0..ATTEMPTS {
+            let Some((resource, live)) = self.find_live(entry).await.map_err(query_failed)? else {
+                return Ok(Action::Deleted);
+            };
+            if !options.owns(&live) || options.exclusions.matches(&live) {
+                return Ok(Action::Skipped);
+            }
+            if options.protected.contains(&entry.id) {
+                return Err(format!(
+                    "{subject} delete refused: the controllers themselves run in it"
+                ));
+            }
+            match self.requests().delete_unchanged(&resource, &live).await {
+                Ok(()) => {
+                    self.forget_definition(&live);
+                    return Ok(Action::Deleted);
+                }
+                Err(failure) if !failure.is_conflict() => return Err(delete_failed(failure)),
+                // The conflict is not about the state that was read.
+                Err(failure) if known.as_deref() == Some(live.resource_version()) => {
+                    return Err(delete_failed(failure));
+                }
+                Err(_) => known = Some(live.resource_version().to_owned()),
+            }
         }
-        if options.protected.contains(&entry.id) {
-            return Err(format!(
-                "{subject} delete refused: the controllers themselves run in it"
-            ));
-        }
-        self.requests()
-            .delete(&resource, &live)
-            .await
-            .map_err(|failure| format!("{subject} delete failed: {failure}"))?;
-        if order::is_custom_resource_definition(&live) {
+        Err(format!("{subject} delete failed: others keep writing to it"))
+    }
+
+    /// Forgets the kinds of a definition that was deleted.
+    fn forget_definition(&self, live: &Object) {
+        if order::is_custom_resource_definition(live) {
             let group = live
                 .field(&["spec", "group"])
                 .and_then(serde_json::Value::as_str)
                 .unwrap_or_default();
             self.discovery().forget(group);
         }
-        Ok(Action::Deleted)
     }
 
     /// The live object of an entry, in whatever version it is served now; `None` if it is gone.

@@ -1,6 +1,6 @@
 //! The requests themselves.
 
-use kube::api::{DeleteParams, DynamicObject, GetParams, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, GetParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::Request;
 use kube::{Client, Resource as _};
 use serde_json::Value;
@@ -89,8 +89,31 @@ impl Requests {
 
     /// Deletes an object with background propagation. An object that is gone already is no failure.
     pub(crate) async fn delete(&self, resource: &Resource, object: &Object) -> Result<(), Failure> {
-        let request = Request::new(path(resource, object.namespace()))
-            .delete(object.name(), &DeleteParams::background());
+        self.delete_with(resource, object, &DeleteParams::background())
+            .await
+    }
+
+    /// As [`Requests::delete`], but only if the object is still in the state in which it was read; else the
+    /// server refuses with a conflict.
+    pub(crate) async fn delete_unchanged(&self, resource: &Resource, object: &Object) -> Result<(), Failure> {
+        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: given(object.uid()),
+                resource_version: given(object.resource_version()),
+            }),
+            ..DeleteParams::background()
+        };
+        self.delete_with(resource, object, &parameters).await
+    }
+
+    async fn delete_with(
+        &self,
+        resource: &Resource,
+        object: &Object,
+        parameters: &DeleteParams,
+    ) -> Result<(), Failure> {
+        let request = Request::new(path(resource, object.namespace())).delete(object.name(), parameters);
         match self.send_value("delete", resource, object.name(), request).await {
             Ok(_) => Ok(()),
             Err(failure) if failure.is_not_found() => Ok(()),
@@ -105,7 +128,36 @@ impl Requests {
         namespace: &str,
         selector: &str,
     ) -> Result<Vec<Value>, Failure> {
-        let request = Request::new(path(resource, namespace)).list(&ListParams::default().labels(selector));
+        self.list_with(resource, namespace, &ListParams::default().labels(selector))
+            .await
+    }
+
+    /// Lists at most `limit` objects of a namespace that label and field selector match; an empty one matches all.
+    pub(crate) async fn list_some(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+        fields: &str,
+        limit: u32,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut parameters = ListParams::default().limit(limit);
+        if !labels.is_empty() {
+            parameters = parameters.labels(labels);
+        }
+        if !fields.is_empty() {
+            parameters = parameters.fields(fields);
+        }
+        self.list_with(resource, namespace, &parameters).await
+    }
+
+    async fn list_with(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        parameters: &ListParams,
+    ) -> Result<Vec<Value>, Failure> {
+        let request = Request::new(path(resource, namespace)).list(parameters);
         let mut list = self.send_value("list", resource, "", request).await?;
         let (api_version, kind) = (resource.api_version(), resource.kind.clone());
         let Some(Value::Array(mut items)) = list.get_mut("items").map(Value::take) else {

@@ -91,6 +91,11 @@ impl WaitSet {
             .map(|(key, _)| key.as_str())
     }
 
+    /// The last known status of an object; `None` for an unknown key.
+    pub fn status(&self, key: &str) -> Option<Status> {
+        self.entries.get(key).map(Entry::effective)
+    }
+
     /// How many objects are waited for.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -8,6 +8,8 @@ mod build;
 mod options;
 mod variables;
 
-pub use build::{BuildError, BuildInput, Built, Ignored, VariableMap, Variables, build, with_inline};
-pub use options::{apply_options, owner_labels};
+pub use build::{
+    BuildCache, BuildError, BuildInput, Built, Ignored, VariableMap, Variables, build, with_inline,
+};
+pub use options::{apply_options, owner_labels, taken_over};
 pub use variables::load_variables;

@@ -19,17 +19,21 @@ pub fn owner_labels(namespace: &str, name: &str) -> Vec<(String, String)> {
     ]
 }
 
+/// The managers whose fields an apply takes over.
+pub fn taken_over() -> Vec<ManagerPattern> {
+    vec![
+        ManagerPattern::new(KUBECTL_PREFIX, Operation::Apply),
+        ManagerPattern::new(KUBECTL_PREFIX, Operation::Update),
+        ManagerPattern::new(BEFORE_FIRST_APPLY, Operation::Update),
+        ManagerPattern::new(KUSTOMIZE_CONTROLLER, Operation::Update),
+    ]
+}
+
 /// The options of an apply in the name of kustomize-controller with its default flags.
 ///
 /// # Errors
 /// A rule of `spec.ignore` that is none, in Flux's words.
 pub fn apply_options(spec: &KustomizationSpec) -> Result<ApplyOptions, String> {
-    let managers = vec![
-        ManagerPattern::new(KUBECTL_PREFIX, Operation::Apply),
-        ManagerPattern::new(KUBECTL_PREFIX, Operation::Update),
-        ManagerPattern::new(BEFORE_FIRST_APPLY, Operation::Update),
-        ManagerPattern::new(KUSTOMIZE_CONTROLLER, Operation::Update),
-    ];
     let rules = spec.ignore.iter().map(|rule| IgnoreRule {
         paths: rule.paths.clone(),
         target: rule.target.as_ref().map(|target| {
@@ -55,7 +59,7 @@ pub fn apply_options(spec: &KustomizationSpec) -> Result<ApplyOptions, String> {
                 .map(str::to_owned)
                 .to_vec(),
             labels: vec![OLD_SYNC_GC_MARK.to_owned()],
-            managers,
+            managers: taken_over(),
             exclusions: MetadataSelector::new([(SSA, "Merge")]),
         },
         ignore: IgnoreRules::compile(rules)?,

@@ -49,6 +49,15 @@ impl Dependencies {
         self.observations.len()
     }
 
+    /// How many bytes of memory the facts take, about.
+    pub fn size(&self) -> usize {
+        let fixed = size_of::<((VirtualPath, Aspect), Observation)>();
+        self.observations
+            .keys()
+            .map(|(path, _)| fixed + path.as_str().len())
+            .sum()
+    }
+
     /// The files that were read with success, in path order.
     pub fn files(&self) -> impl Iterator<Item = &VirtualPath> {
         self.observations

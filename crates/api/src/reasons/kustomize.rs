@@ -16,3 +16,6 @@ pub const HEALTH_CHECK_FAILED: &str = "HealthCheckFailed";
 pub const HEALTH_CHECK_CANCELED: &str = "HealthCheckCanceled";
 /// No temporary directory could be made.
 pub const DIRECTORY_CREATION_FAILED: &str = "DirectoryCreationFailed";
+/// Somebody else changes the same object again and again, so that corrections wait longer. In events only; not
+/// known in the API that this one is compatible with.
+pub const DRIFT_CORRECTION_DELAYED: &str = "DriftCorrectionDelayed";

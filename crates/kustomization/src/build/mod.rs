@@ -1,7 +1,9 @@
 //! From an artifact to the objects to apply. Nothing here talks to a cluster, waits, or touches a disk.
 
+mod cache;
 mod documents;
 mod generate;
+mod pack;
 mod substitute;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,7 @@ use sluice_apply::{Object, normalise_all};
 use sluice_kustomize::{BuildOptions, Limits, LoadRestrictions, Reorder, Resource};
 use sluice_vfs::{EntryKind, FileSystem, Overlay, VirtualPath};
 
+pub use cache::BuildCache;
 pub use substitute::{Variables, with_inline};
 
 /// What a build needs.
@@ -42,6 +45,8 @@ pub struct Built {
     pub objects: Vec<Object>,
     /// The digest of the manifests before that, for the history.
     pub digest: String,
+    /// Whether something was fetched from elsewhere, so that the same files can build into something else.
+    pub remote: bool,
 }
 
 impl Built {
@@ -121,7 +126,10 @@ pub fn build(input: &BuildInput) -> Result<Built, BuildError> {
     };
     let built = sluice_kustomize::build(&files, &input.directory, &options)
         .map_err(|error| BuildError::of_kustomize(&error))?;
-    let mut manifests = Manifests::default();
+    let mut manifests = Manifests {
+        remote: built.remote,
+        ..Manifests::default()
+    };
     for resource in built.resources.iter() {
         manifests.add(resource, input)?;
     }
@@ -134,6 +142,7 @@ struct Manifests {
     hash: Sha256,
     count: usize,
     objects: Vec<Object>,
+    remote: bool,
 }
 
 impl Manifests {
@@ -176,6 +185,7 @@ impl Manifests {
         Built {
             objects: self.objects,
             digest: format!("sha256:{}", hex::encode(self.hash.finalize())),
+            remote: self.remote,
         }
     }
 }

@@ -25,7 +25,12 @@ use crate::store::Store;
 use crate::telemetry::Metrics;
 
 /// Causes that are kept for later while a wait that they do not end goes on.
-const DEFERRABLE: [Cause; 3] = [Cause::Source, Cause::Dependency, Cause::Configuration];
+const DEFERRABLE: [Cause; 4] = [
+    Cause::Source,
+    Cause::Dependency,
+    Cause::Configuration,
+    Cause::Drift,
+];
 
 /// Reconciles the objects of one kind.
 pub(crate) struct Worker<R: Reconciler> {

@@ -30,9 +30,11 @@ pub enum Cause {
     Deadline = 1 << 10,
     /// The step before asks for the next one at once.
     Continued = 1 << 11,
+    /// Somebody has changed or deleted an object that it manages.
+    Drift = 1 << 12,
 }
 
-const ALL: [(Cause, &str); 12] = [
+const ALL: [(Cause, &str); 13] = [
     (Cause::Created, "created"),
     (Cause::Spec, "spec"),
     (Cause::Requested, "requested"),
@@ -45,6 +47,7 @@ const ALL: [(Cause, &str); 12] = [
     (Cause::Retry, "retry"),
     (Cause::Deadline, "deadline"),
     (Cause::Continued, "continued"),
+    (Cause::Drift, "drift"),
 ];
 
 /// A set of causes.

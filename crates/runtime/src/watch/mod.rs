@@ -3,6 +3,7 @@
 //! A watch survives objects that cannot be decoded, falls back from streaming lists to list and watch where the API server has none, and
 //! is resumed with back-off after every failure.
 
+mod dynamic;
 mod index;
 mod pauses;
 mod trigger;
@@ -16,6 +17,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use tracing::{debug, error};
 
+pub use dynamic::{Notice, watch_kind};
 pub use index::Index;
 use pauses::Pauses;
 pub(crate) use trigger::Triggers;
