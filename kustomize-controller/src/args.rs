@@ -65,6 +65,12 @@ pub struct Args {
     /// The longest time a token is kept.
     #[arg(long, default_value = "1h", value_parser = parse_duration)]
     pub token_cache_max_duration: Duration,
+    /// Watch the objects that Kustomizations manage, so that what others change or delete is put right at once instead of at the next interval.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = parse_bool)]
+    pub watch_managed_objects: bool,
+    /// Say of each object for which a health check failed what is at fault below it, with the newest warning, after the message of the failure.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = parse_bool)]
+    pub explain_health_failures: bool,
     /// The largest artifact that is accepted, in bytes when unpacked.
     #[arg(long, default_value_t = ArchiveLimits::default().bytes)]
     pub artifact_max_size: u64,
@@ -74,6 +80,9 @@ pub struct Args {
     /// How many bytes of memory artifacts may take that no reconcile uses at the moment.
     #[arg(long, default_value_t = 8 << 20, hide = true)]
     pub artifact_cache_bytes: u64,
+    /// How many bytes of memory results of builds may take, which are used again while nothing that they depend on has changed.
+    #[arg(long, default_value_t = 8 << 20, hide = true)]
+    pub build_cache_bytes: usize,
 }
 
 #[cfg(test)]

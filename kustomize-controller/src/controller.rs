@@ -17,7 +17,9 @@ use sluice_runtime::watch::version_changed;
 use sluice_runtime::{Cause, Manager, ObjectKey, Reference, RuntimeError, Store, conditions};
 
 use crate::Args;
-use crate::kustomization::{KustomizationReconciler, source_of};
+use crate::drift::{DriftWatch, mark_rules};
+use crate::kustomization::{KustomizationReconciler, Shared, source_of, taken_over};
+use crate::metrics::OwnMetrics;
 use crate::pending::Notes;
 use crate::settings::Settings;
 use crate::sources::{SourceObject, Sources};
@@ -47,14 +49,22 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
         |client| Arc::new(Discovery::new(client)),
     );
     let labels = settings.watched_configuration.clone();
-    let reconciler = KustomizationReconciler::new(
-        client,
+    let own_metrics = OwnMetrics::register(manager.metrics())?;
+    let drift = Arc::new(DriftWatch::new(
+        settings.watch_managed_objects,
+        own_metrics.clone(),
+    ));
+    let marks = mark_rules(crate::NAME, taken_over(&settings));
+    let shared = Shared {
         remote,
-        settings,
         fetcher,
-        sources.clone(),
-        Arc::clone(&notes),
-    );
+        sources: sources.clone(),
+        notes: Arc::clone(&notes),
+        metrics: own_metrics,
+        drift: Arc::clone(&drift),
+        siblings: manager.watch(),
+    };
+    let reconciler = KustomizationReconciler::new(client, settings, shared);
     let configuration = labels.map(|labels| {
         (
             manager.watch_metadata::<ConfigMap>(&labels),
@@ -79,6 +89,11 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
         wake_on_source(&controller, external);
     }
     wake_on_dependency(&controller, notes);
+    let (client, metrics) = (manager.client().clone(), manager.metrics().clone());
+    manager.service(
+        "watches on managed objects",
+        drift.run(client, metrics, controller, marks),
+    );
     Ok(manager)
 }
 

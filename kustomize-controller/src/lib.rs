@@ -12,7 +12,9 @@
 
 mod args;
 mod controller;
+mod drift;
 mod kustomization;
+mod metrics;
 mod pending;
 mod settings;
 mod sources;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sluice_apply::Entry;
 use sluice_runtime::ObjectKey;
@@ -17,6 +18,8 @@ struct Tables {
     waiting: HashSet<ObjectKey>,
     /// Deletions that wait for the end of the objects.
     terminating: HashMap<ObjectKey, Termination>,
+    /// Deletions that wait for others to take the objects over, and until when.
+    handing_over: HashMap<ObjectKey, Instant>,
 }
 
 /// A deletion that waits.
@@ -55,11 +58,20 @@ impl Notes {
         self.tables().terminating.get(key).cloned()
     }
 
+    /// Notes that a deletion waits for another to take the objects over. Returns until when: `limit` after the first
+    /// time that it was asked.
+    pub(crate) fn begin_handover(&self, key: &ObjectKey, limit: Duration) -> Instant {
+        let mut tables = self.tables();
+        let deadline = tables.handing_over.entry(key.clone());
+        *deadline.or_insert_with(|| Instant::now() + limit)
+    }
+
     /// Forgets everything about `key`.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         let mut tables = self.tables();
         tables.waiting.remove(key);
         tables.terminating.remove(key);
+        tables.handing_over.remove(key);
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {

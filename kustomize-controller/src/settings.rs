@@ -49,6 +49,12 @@ pub(crate) struct Settings {
     pub(crate) direct_source_reads: bool,
     pub(crate) object_identities: bool,
     pub(crate) remote: RemotePolicy,
+    /// Whether managed objects are watched where a Kustomization does not say.
+    pub(crate) watch_managed_objects: bool,
+    /// Whether a failed health check says why objects are not ready.
+    pub(crate) explain_health_failures: bool,
+    /// How many bytes results of builds may take.
+    pub(crate) build_cache_bytes: usize,
 }
 
 impl Settings {
@@ -102,6 +108,9 @@ impl Settings {
                 default_service_account: Some(args.default_kubeconfig_service_account.clone())
                     .filter(|name| !name.is_empty()),
             },
+            watch_managed_objects: args.watch_managed_objects,
+            explain_health_failures: args.explain_health_failures,
+            build_cache_bytes: args.build_cache_bytes,
         })
     }
 }

@@ -7,20 +7,29 @@ use futures::future::BoxFuture;
 use sluice_api::annotations::kustomize::{DISABLED, PRUNE, RECONCILE, SSA};
 use sluice_api::kustomize::{Kustomization, KustomizationSpec};
 use sluice_api::reasons::PROGRESSING;
-use sluice_api::reasons::kustomize::{PRUNE_FAILED, RECONCILIATION_FAILED};
+use sluice_api::reasons::kustomize::{DRIFT_CORRECTION_DELAYED, PRUNE_FAILED, RECONCILIATION_FAILED};
 use sluice_apply::{
     Action, Announcer, Applier, ApplyFailure, ApplyOptions, Change, ChangeSet, Entry, Inventory,
     ManagerPattern, MetadataSelector, Object, ObjectId, Operation, PruneOptions, Unannounced,
 };
 use sluice_kustomization::owner_labels;
 use sluice_runtime::{Context, ObjectKey, ReconcileError, Severity};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::KustomizationReconciler;
 use super::revision::Revision;
 use super::status::{self, Attempt};
 use super::validate::Plan;
+use crate::drift::{Reconciling, Report, mark_rules};
 use crate::settings::Settings;
+
+/// What is to be applied.
+pub(super) struct Desired {
+    /// The objects.
+    pub(super) objects: Vec<Object>,
+    /// Whether the revision or the generation is new, which is worth a word in the status.
+    pub(super) is_news: bool,
+}
 
 /// What an apply and prune came to.
 pub(super) struct Applied {
@@ -78,22 +87,27 @@ impl KustomizationReconciler {
         plan: &Plan,
         applier: &Applier,
         attempt: &Attempt,
-        objects: Vec<Object>,
-        is_news: bool,
+        desired: Desired,
+        drift: &mut Reconciling,
     ) -> Result<Applied, ReconcileError> {
         let revision = &attempt.revision;
-        let options = apply_options(&context.object.spec, &self.settings)
+        let mut options = apply_options(&context.object.spec, &self.settings)
             .map_err(|text| self.apply_failed(context, plan, attempt, text))?;
+        if drift.is_watched() {
+            options.marks = Some(mark_rules(crate::NAME, options.cleanup.managers.clone()));
+        }
         let old = status::inventory(&context.object)
             .map_err(|error| self.apply_failed(context, plan, attempt, error.to_string()))?;
         let is_first = status::of(&mut context.object).inventory.is_none();
         let mut record = Record {
             context,
             inventory: old.clone(),
-            is_news,
+            is_news: desired.is_news,
             problem: None,
         };
-        let outcome = applier.apply_announced(objects, &options, &mut record).await;
+        let outcome = applier
+            .apply_announced(desired.objects, &options, &mut record)
+            .await;
         let problem = record.problem;
         let changes = match outcome {
             Ok(changes) => changes,
@@ -112,6 +126,9 @@ impl KustomizationReconciler {
             }
         };
         self.report_apply(context, revision, &changes);
+        for fight in drift.settle(&changes) {
+            report_fight(context, revision, &fight);
+        }
         let new = Inventory::from_changes(&changes);
         let stale = old.difference(&new);
         status::of(&mut context.object).inventory = Some(status::inventory_field(&new));
@@ -224,15 +241,32 @@ fn inventory_after(failure: &ApplyFailure, mut inventory: Inventory) -> Inventor
     inventory
 }
 
+/// Says that somebody else does not give in.
+fn report_fight(context: &Context<Kustomization>, revision: &Revision, fight: &Report) {
+    let (subject, count) = (fight.id.subject(), fight.corrections);
+    let manager = fight.manager.as_deref().unwrap_or("another writer");
+    let message = format!(
+        "{subject} was changed by {manager} and corrected {count} times in a row; corrections now wait longer and \
+         longer. Remove the fields from the source, or name them in spec.ignore, if they belong to {manager}"
+    );
+    warn!(object = subject, manager, corrections = count, "{message}");
+    context.emit(revision.event(Severity::Info, DRIFT_CORRECTION_DELAYED, message));
+}
+
+/// The managers whose fields are taken over.
+pub(crate) fn taken_over(settings: &Settings) -> Vec<ManagerPattern> {
+    let mut managers = sluice_kustomization::taken_over();
+    for manager in &settings.override_managers {
+        managers.push(ManagerPattern::new(manager, Operation::Apply));
+        managers.push(ManagerPattern::new(manager, Operation::Update));
+    }
+    managers
+}
+
 /// How the spec and the flags ask for objects to be applied.
 fn apply_options(spec: &KustomizationSpec, settings: &Settings) -> Result<ApplyOptions, String> {
     let mut options = sluice_kustomization::apply_options(spec)?;
-    for manager in &settings.override_managers {
-        options.cleanup.managers.extend([
-            ManagerPattern::new(manager, Operation::Apply),
-            ManagerPattern::new(manager, Operation::Update),
-        ]);
-    }
+    options.cleanup.managers = taken_over(settings);
     options.concurrency = settings.concurrent_apply;
     options
         .custom_stage_kinds

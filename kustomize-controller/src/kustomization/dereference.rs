@@ -26,7 +26,12 @@ impl KustomizationReconciler {
     /// # Errors
     /// Waiting while source or artifact are missing, a back-off if the source cannot be read.
     pub(super) async fn find_artifact(&self, plan: &Plan) -> Result<Artifact, ReconcileError> {
-        match self.sources.artifact(&plan.source.kind, &plan.source.key).await {
+        match self
+            .shared
+            .sources
+            .artifact(&plan.source.kind, &plan.source.key)
+            .await
+        {
             Ok(Some(artifact)) => Ok(artifact),
             Ok(None) => {
                 let interval = self.settings.dependency_interval;
@@ -68,7 +73,7 @@ impl KustomizationReconciler {
         if plan.dependencies.is_empty() {
             return Ok(());
         }
-        self.notes.await_dependencies(&plan.key);
+        self.shared.notes.await_dependencies(&plan.key);
         for (position, dependency) in plan.dependencies.iter().enumerate() {
             let key = &dependency.key;
             let api: Api<Kustomization> = Api::namespaced(self.client.clone(), &key.namespace);
@@ -95,7 +100,7 @@ impl KustomizationReconciler {
                 );
             }
         }
-        self.notes.has_dependencies(&plan.key);
+        self.shared.notes.has_dependencies(&plan.key);
         Ok(())
     }
 
@@ -142,7 +147,7 @@ impl KustomizationReconciler {
     ) -> Result<(Arc<Archive>, VirtualPath), ReconcileError> {
         let failed =
             |message: String| ReconcileError::retry_after(plan.retry_interval, ARTIFACT_FAILED, message);
-        let archive = match self.fetcher.fetch(&artifact.url, &artifact.digest).await {
+        let archive = match self.shared.fetcher.fetch(&artifact.url, &artifact.digest).await {
             Ok(archive) => archive,
             Err(FetchError::NotFound) => {
                 let interval = self.settings.dependency_interval;
@@ -190,6 +195,7 @@ impl KustomizationReconciler {
         let (mut client, discovery) = match &plan.kube_config {
             None => (self.client.clone(), Arc::clone(&self.discovery)),
             Some(reference) => self
+                .shared
                 .remote
                 .open(&plan.key.namespace, reference)
                 .await
@@ -233,7 +239,7 @@ fn find_unreadiness(dependency: &Kustomization, plan: &Plan, artifact: &Artifact
 }
 
 /// A path in the artifact; `..` stops at its root.
-fn confine(path: &str) -> VirtualPath {
+pub(super) fn confine(path: &str) -> VirtualPath {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

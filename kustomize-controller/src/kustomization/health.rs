@@ -28,6 +28,9 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(5),
 ];
 
+/// Of how many objects a failed wait says why they are not ready.
+const MOST_EXPLAINED: usize = 5;
+
 /// A wait for health, and what is needed to finish the reconcile after it.
 pub(crate) struct HealthWait {
     plan: Plan,
@@ -117,7 +120,7 @@ impl KustomizationReconciler {
             notable,
         };
         if let Some(problem) = missing {
-            return Err(self.health_failed(context, &state, &problem));
+            return Err(self.health_failed(context, &state, &problem, ""));
         }
         self.look(context, state).await
     }
@@ -131,21 +134,23 @@ impl KustomizationReconciler {
         context: &mut Context<Kustomization>,
         state: HealthWait,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
-        if self.settings.cancel_waits_on_new_revision && context.causes().contains(Cause::Source) {
-            let trigger = state.plan.source.to_string();
-            info!(trigger, "New reconciliation triggered, canceling health checks");
-            let message = format!("New reconciliation triggered by {trigger}");
-            conditions::mark_false(&mut context.object, READY, HEALTH_CHECK_CANCELED, message);
-            let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
-            context.emit(
-                state
-                    .attempt
-                    .revision
-                    .event(Severity::Info, HEALTH_CHECK_CANCELED, message),
-            );
-            return Ok(Outcome::RetryAfter(Duration::ZERO));
+        if context.causes().contains(Cause::Source) && self.is_outdated(&state).await {
+            return Ok(cancel(context, &state));
         }
         self.look(context, state).await
+    }
+
+    /// Whether the source has another revision than the one that is waited for, and that ends the wait. It is read
+    /// now: the event that woke the wait may be older than the reconcile that began it.
+    async fn is_outdated(&self, state: &HealthWait) -> bool {
+        if !self.settings.cancel_waits_on_new_revision {
+            return false;
+        }
+        let source = &state.plan.source;
+        match self.shared.sources.artifact(&source.kind, &source.key).await {
+            Ok(artifact) => artifact.is_some_and(|artifact| artifact.revision != state.attempt.revision.name),
+            Err(_) => false,
+        }
     }
 
     async fn look(
@@ -165,14 +170,18 @@ impl KustomizationReconciler {
         }
         match state.wait.verdict(self.settings.fail_fast) {
             Verdict::Healthy => return Ok(self.health_passed(context, &state)),
-            Verdict::Failed(problem) => return Err(self.health_failed(context, &state, &problem)),
+            Verdict::Failed(problem) => {
+                let details = self.explain(&state).await;
+                return Err(self.health_failed(context, &state, &problem, &details));
+            }
             Verdict::Waiting => {}
         }
         let now = Instant::now();
         let end = state.began + state.plan.timeout;
         if now >= end {
             let problem = state.wait.timeout_message().unwrap_or_default();
-            return Err(self.health_failed(context, &state, &problem));
+            let details = self.explain(&state).await;
+            return Err(self.health_failed(context, &state, &problem, &details));
         }
         let message = status::progress_message(
             "Running health checks",
@@ -186,7 +195,7 @@ impl KustomizationReconciler {
         state.looks += 1;
         let open = state.wait.unfinished().count();
         let waiting_for = format!("the health of {open} of {} objects", state.wait.len());
-        let waiting = Waiting::new(waiting_for, (now + pause).min(end), state);
+        let waiting = Waiting::new(waiting_for, (now + pause).min(end), state).waking_on(Cause::Drift);
         let cancels = self.settings.cancel_waits_on_new_revision;
         Ok(Outcome::Waiting(if cancels {
             waiting.waking_on(Cause::Source)
@@ -212,24 +221,65 @@ impl KustomizationReconciler {
         self.succeed(context, &state.plan, &state.attempt)
     }
 
+    /// Why the objects that a wait has failed for are not ready, a line for each, those that have failed first;
+    /// empty if nobody wants to know.
+    async fn explain(&self, state: &HealthWait) -> String {
+        if !self.settings.explain_health_failures {
+            return String::new();
+        }
+        let status = |target: &Target| state.wait.status(&target.id.to_string());
+        let mut unready: Vec<&Target> = state
+            .targets
+            .iter()
+            .filter(|target| status(target) != Some(Status::Current))
+            .collect();
+        unready.sort_by_key(|target| status(target) != Some(Status::Failed));
+        let explanations = unready
+            .iter()
+            .take(MOST_EXPLAINED)
+            .map(|target| state.applier.explain(target));
+        let mut lines: Vec<String> = futures::future::join_all(explanations)
+            .await
+            .iter()
+            .map(|explanation| format!("\n{explanation}"))
+            .collect();
+        if unready.len() > MOST_EXPLAINED {
+            lines.push(format!("\nand {} more", unready.len() - MOST_EXPLAINED));
+        }
+        lines.concat()
+    }
+
     fn health_failed(
         &self,
         context: &mut Context<Kustomization>,
         state: &HealthWait,
         problem: &str,
+        details: &str,
     ) -> ReconcileError {
         conditions::mark_false(&mut context.object, HEALTHY, HEALTH_CHECK_FAILED, problem);
         let elapsed = context.started().elapsed();
         let history = &mut status::of(&mut context.object).history;
         status::record(history, &state.attempt, HEALTH_CHECK_FAILED, elapsed);
         let took = GoDuration::from(state.began.elapsed());
-        let message = format!("health check failed after {took}: {problem}");
+        let message = format!("health check failed after {took}: {problem}{details}");
         state.attempt.revision.annotate(ReconcileError::retry_after(
             state.plan.retry_interval,
             HEALTH_CHECK_FAILED,
             message,
         ))
     }
+}
+
+/// Ends a wait because there is a newer revision, which is reconciled at once.
+fn cancel(context: &mut Context<Kustomization>, state: &HealthWait) -> Outcome<HealthWait> {
+    let trigger = state.plan.source.to_string();
+    info!(trigger, "New reconciliation triggered, canceling health checks");
+    let message = format!("New reconciliation triggered by {trigger}");
+    conditions::mark_false(&mut context.object, READY, HEALTH_CHECK_CANCELED, message);
+    let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+    let revision = &state.attempt.revision;
+    context.emit(revision.event(Severity::Info, HEALTH_CHECK_CANCELED, message));
+    Outcome::RetryAfter(Duration::ZERO)
 }
 
 /// The objects to look at: with `wait` everything that was applied and not skipped, else what `healthChecks`

@@ -22,22 +22,27 @@ use sluice_api::meta::{Artifact, GoDuration};
 use sluice_api::reasons::kustomize::{BUILD_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED};
 use sluice_apply::{Discovery, Object, ObjectId};
 use sluice_artifact::Fetcher;
-use sluice_kustomization::{BuildInput, Built};
+use sluice_kustomization::{BuildCache, BuildInput, Built};
 use sluice_runtime::client::RemoteClusters;
 use sluice_runtime::{
-    Conclusion, Context, Finalized, ObjectKey, Outcome, Policy, ReconcileError, Reconciler, Severity,
-    conditions,
+    Cause, Conclusion, Context, Finalized, ObjectKey, Outcome, Policy, ReconcileError, Reconciler, Severity,
+    Store, conditions,
 };
 use tokio::sync::Semaphore;
+use tracing::debug;
 
+use crate::drift::{DriftWatch, Reconciling};
+use crate::metrics::{OwnMetrics, gauge};
 use crate::pending::Notes;
 use crate::settings::Settings;
 use crate::sources::Sources;
+use apply::Desired;
 use health::{AfterApply, HealthWait};
 use revision::Revision;
 use status::Attempt;
 use validate::Plan;
 
+pub(crate) use apply::taken_over;
 pub(crate) use validate::source_of;
 
 /// The condition types that belong to this controller.
@@ -50,25 +55,29 @@ pub(crate) struct KustomizationReconciler {
     /// The controller's own identity.
     client: Client,
     discovery: Arc<Discovery>,
-    /// The clusters that kubeconfigs lead to.
-    remote: RemoteClusters<Arc<Discovery>>,
-    fetcher: Fetcher,
-    sources: Sources,
-    notes: Arc<Notes>,
+    shared: Shared,
     /// Builds that run at a time: they keep a processor busy each.
     builders: Arc<Semaphore>,
+    /// What the last builds came to.
+    builds: Arc<BuildCache>,
+}
+
+/// What the reconciler shares with what wakes its objects, and with the process.
+pub(crate) struct Shared {
+    /// The clusters that kubeconfigs lead to.
+    pub(crate) remote: RemoteClusters<Arc<Discovery>>,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) sources: Sources,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) metrics: OwnMetrics,
+    pub(crate) drift: Arc<DriftWatch>,
+    /// All Kustomizations that this process sees.
+    pub(crate) siblings: Store<Kustomization>,
 }
 
 impl KustomizationReconciler {
     /// A reconciler that acts as `client`.
-    pub(crate) fn new(
-        client: Client,
-        remote: RemoteClusters<Arc<Discovery>>,
-        settings: Settings,
-        fetcher: Fetcher,
-        sources: Sources,
-        notes: Arc<Notes>,
-    ) -> Self {
+    pub(crate) fn new(client: Client, settings: Settings, shared: Shared) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             policy: Policy {
@@ -79,12 +88,10 @@ impl KustomizationReconciler {
             },
             discovery: Arc::new(Discovery::new(client.clone())),
             builders: Arc::new(Semaphore::new(processors)),
+            builds: Arc::new(BuildCache::new(settings.build_cache_bytes)),
             settings,
             client,
-            remote,
-            fetcher,
-            sources,
-            notes,
+            shared,
         }
     }
 
@@ -94,6 +101,7 @@ impl KustomizationReconciler {
         context: &mut Context<Kustomization>,
         plan: Plan,
         artifact: &Artifact,
+        drift: &mut Reconciling,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
         let revision = Revision::of(artifact);
         let timeout = plan.timeout;
@@ -128,7 +136,7 @@ impl KustomizationReconciler {
             ignored: None,
             deadline: std::time::Instant::now() + timeout,
         };
-        let built = self.run_build(&plan, input).await?;
+        let built = self.run_build(&plan, &artifact.digest, input).await?;
         let attempt = Attempt {
             digest: built.digest.clone(),
             revision,
@@ -148,8 +156,9 @@ impl KustomizationReconciler {
         status::note_progress(&mut context.object, "Detecting drift", &attempt.revision, timeout);
         let objects = built.into_applicable(&context.object.spec);
         let vanishing = vanishing_jobs(&objects);
+        let desired = Desired { objects, is_news };
         let applied = self
-            .apply(context, &plan, &applier, &attempt, objects, is_news)
+            .apply(context, &plan, &applier, &attempt, desired, drift)
             .await?;
         let (changes, drifted) = (applied.changes, applied.drifted);
         self.check_health(
@@ -166,20 +175,41 @@ impl KustomizationReconciler {
         .await
     }
 
-    /// Builds on a thread that may block, when one of the processors is free.
-    async fn run_build(&self, plan: &Plan, input: BuildInput) -> Result<Built, ReconcileError> {
+    /// Builds on a thread that may block, when one of the processors is free, unless the last result still holds.
+    async fn run_build(
+        &self,
+        plan: &Plan,
+        artifact: &str,
+        input: BuildInput,
+    ) -> Result<Built, ReconcileError> {
         let failed =
             |message: String| ReconcileError::retry_after(plan.retry_interval, BUILD_FAILED, message);
         let permit = Arc::clone(&self.builders).acquire_owned().await;
         let permit = permit.map_err(|error| failed(error.to_string()))?;
+        let (builds, key, artifact) = (
+            Arc::clone(&self.builds),
+            plan.key.to_string(),
+            artifact.to_owned(),
+        );
         let built = tokio::task::spawn_blocking(move || {
-            let built = sluice_kustomization::build(&input);
+            let built = builds.build(&key, &artifact, input);
             drop(permit);
             built
         });
-        match built.await {
-            Ok(Ok(built)) => Ok(built),
+        let built = built.await;
+        self.shared.metrics.cached_bytes.set(gauge(self.builds.bytes()));
+        match built {
+            Ok(Ok((built, skipped))) => {
+                if skipped {
+                    debug!("build skipped: nothing that it depends on has changed");
+                    self.shared.metrics.skipped.inc();
+                } else {
+                    self.shared.metrics.built.inc();
+                }
+                Ok(built)
+            }
             Ok(Err(problem)) => {
+                self.shared.metrics.built.inc();
                 let mut error = failed(problem.to_string()).with_object(plan.source.to_string());
                 error.place.clone_from(&problem.place);
                 error.remedy.clone_from(&problem.remedy);
@@ -233,13 +263,14 @@ impl Reconciler for KustomizationReconciler {
         &self,
         context: &mut Context<Kustomization>,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
+        let mut drift = self.shared.drift.begin(&context.object);
         let plan = validate::validate(&context.object, &self.settings)?;
         let artifact = self.find_artifact(&plan).await?;
         let revision = Revision::of(&artifact);
         self.check_dependencies(&context.object, &plan, &artifact)
             .await
             .map_err(|error| revision.annotate(error))?;
-        self.reconcile_revision(context, plan, &artifact)
+        self.reconcile_revision(context, plan, &artifact, &mut drift)
             .await
             .map_err(|error| revision.annotate(error))
     }
@@ -249,6 +280,11 @@ impl Reconciler for KustomizationReconciler {
         context: &mut Context<Kustomization>,
         wait: HealthWait,
     ) -> Result<Outcome<HealthWait>, ReconcileError> {
+        if context.causes().contains(Cause::Drift) {
+            // What is waited for may be what was changed: it is put right first, and waited for anew.
+            drop(wait);
+            return self.reconcile(context).await;
+        }
         self.resume_wait(context, wait).await
     }
 
@@ -257,7 +293,9 @@ impl Reconciler for KustomizationReconciler {
     }
 
     fn forget(&self, key: &ObjectKey) {
-        self.notes.forget(key);
+        self.builds.forget(&key.to_string());
+        self.shared.drift.forget(key);
+        self.shared.notes.forget(key);
     }
 }
 

@@ -30,25 +30,32 @@ pub(crate) struct Cluster {
     pub(crate) plane: &'static ControlPlane,
     namespace: Namespace,
     /// A controller with flags of its own, which sees only the Kustomizations of this namespace.
-    own: Option<Mutex<Process>>,
+    own: Option<Controller>,
     pub(crate) client: Client,
+}
+
+/// A process under test.
+struct Controller {
+    process: Mutex<Process>,
+    /// The port of its metrics.
+    metrics: u16,
 }
 
 /// The label that says which controller works on an object.
 const SHARD: &str = "sharding.fluxcd.io/key";
 
 /// The controller of this test process, started with the first test and ended with the process.
-fn controller(plane: &'static ControlPlane) -> &'static Mutex<Process> {
-    static SHARED: OnceLock<Mutex<Process>> = OnceLock::new();
+fn controller(plane: &'static ControlPlane) -> &'static Controller {
+    static SHARED: OnceLock<Controller> = OnceLock::new();
     SHARED.get_or_init(|| {
         let selector = format!("--watch-label-selector=!{SHARD}");
-        Mutex::new(start(plane, &[&selector, "--custom-apply-stage-kinds=Secret"]))
+        start(plane, &[&selector, "--custom-apply-stage-kinds=Secret"])
     })
 }
 
-fn start(plane: &ControlPlane, flags: &[&str]) -> Process {
+fn start(plane: &ControlPlane, flags: &[&str]) -> Controller {
     let (metrics, health) = (free_port().unwrap(), free_port().unwrap());
-    Program::new(env!("CARGO_BIN_EXE_kustomize-controller"))
+    let process = Program::new(env!("CARGO_BIN_EXE_kustomize-controller"))
         .arguments([
             "--concurrent=8",
             "--http-retry=0",
@@ -60,7 +67,11 @@ fn start(plane: &ControlPlane, flags: &[&str]) -> Process {
         .argument(format!("--health-addr=127.0.0.1:{health}"))
         .environment("RUNTIME_NAMESPACE", "flux-system")
         .start()
-        .unwrap()
+        .unwrap();
+    Controller {
+        process: Mutex::new(process),
+        metrics,
+    }
 }
 
 /// Installs the definitions once.
@@ -104,7 +115,7 @@ impl Cluster {
         let mut cluster = Self::new(prefix).await?;
         let selector = format!("--watch-label-selector={SHARD}={}", cluster.namespace());
         let flags: Vec<&str> = flags.iter().copied().chain([selector.as_str()]).collect();
-        cluster.own = Some(Mutex::new(start(cluster.plane, &flags)));
+        cluster.own = Some(start(cluster.plane, &flags));
         Some(cluster)
     }
 
@@ -143,9 +154,25 @@ impl Cluster {
         self.own
             .as_ref()
             .unwrap_or_else(|| controller(self.plane))
+            .process
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .log()
+    }
+
+    /// The value of a series of the controller's metrics, as it stands in the text; 0 if it is not there.
+    pub(crate) async fn metric(&self, series: &str) -> f64 {
+        let port = self
+            .own
+            .as_ref()
+            .unwrap_or_else(|| controller(self.plane))
+            .metrics;
+        let url = format!("http://127.0.0.1:{port}/metrics");
+        let text = reqwest::get(url).await.unwrap().text().await.unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.map_or(0.0, |value| value.parse().unwrap())
     }
 
     /// The audit log.

@@ -243,3 +243,52 @@ async fn waiting_never_delays_others() {
         assert!(waits(&object), "{}", message(&object));
     }
 }
+
+/// What a failed wait says beside Flux's own words: the culprit first, then the objects above it and the newest
+/// warning.
+#[tokio::test]
+async fn a_failed_wait_names_the_culprits_if_the_flag_is_set() {
+    let Some(cluster) = Cluster::with_flags("culprits", &["--explain-health-failures"]).await else {
+        return;
+    };
+    let homeless =
+        deployment("homeless", "").replace("    spec:\n", "    spec:\n      nodeSelector: {no-such: node}\n");
+    let nobody =
+        deployment("nobody", "").replace("    spec:\n", "    spec:\n      serviceAccountName: nobody\n");
+    let files = [
+        ("homeless.yaml", homeless.as_str()),
+        ("nobody.yaml", nobody.as_str()),
+        ("a.yaml", &config_map("a", "1")),
+    ];
+    cluster.push("source", "main@sha1:1", &files).await;
+    let spec = json!({"targetNamespace": cluster.namespace(), "wait": true, "timeout": "30s"});
+    cluster.create("apps", spec).await;
+    let object = cluster.failed("apps", "HealthCheckFailed").await;
+    let namespace = cluster.namespace();
+    let text = message(&object);
+    let lines: Vec<&str> = text.lines().collect();
+    let problem = format!(
+        "timeout waiting for: [Deployment/{namespace}/homeless status: 'InProgress', Deployment/{namespace}/nobody status: 'InProgress']"
+    );
+    assert!(
+        lines[0].starts_with("health check failed after 3") && lines[0].ends_with(&problem),
+        "{text}"
+    );
+    assert_eq!(condition(&object, "Healthy").unwrap().message, problem);
+    assert_eq!(lines.len(), 3, "{text}");
+    let begins = format!("Pod/{namespace}/homeless-");
+    let above = format!("(of Deployment/{namespace}/homeless, ReplicaSet/{namespace}/homeless-");
+    assert!(
+        lines[1].starts_with(&begins) && lines[1].contains("Unschedulable") && lines[1].contains(&above),
+        "{text}"
+    );
+    assert!(lines[1].contains("; event FailedScheduling: "), "{text}");
+    let begins = format!("ReplicaSet/{namespace}/nobody-");
+    assert!(
+        lines[2].starts_with(&begins) && lines[2].contains("serviceaccount \"nobody\" not found"),
+        "{text}"
+    );
+    assert!(lines[2].contains("; event FailedCreate: "), "{text}");
+    assert!(text.len() < 4000);
+    cluster.event("apps", "(of Deployment/").await;
+}

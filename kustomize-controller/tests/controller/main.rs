@@ -4,14 +4,18 @@
 
 mod applying;
 mod bad_inputs;
+mod building;
+mod cancelling;
 mod deletion;
 mod dependencies;
+mod drift;
 mod expressions;
 mod flags;
 mod harness;
 mod health;
 mod pruning;
 mod remote;
+mod reports;
 mod requests;
 mod server;
 mod sources;

@@ -4,7 +4,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use serde_json::json;
 
-use crate::harness::{Cluster, PATIENCE, config_map, inventory};
+use crate::harness::{Cluster, PATIENCE, config_map, inventory, message};
 
 /// A definition of the kind `Thing` in a group of its own, served in these versions, the last one stored.
 fn definition(group: &str, versions: &[&str]) -> String {
@@ -103,4 +103,87 @@ async fn kus_011_gone_kinds_and_versions_do_not_block_a_prune() {
     assert_eq!(inventory(&object), [format!("{namespace}_keep__ConfigMap")]);
     assert_eq!(count().await, Some(0));
     cluster.kubectl(&["delete", "crd", &name]);
+}
+
+/// F05: a namespace that the controllers run in, brought in by the transformer of namespaces, is not pruned, and
+/// the condition says why. The Kustomization itself can be deleted.
+#[tokio::test]
+async fn f05_the_namespace_of_the_controllers_is_never_pruned() {
+    let Some(cluster) = Cluster::new("own-namespace").await else {
+        return;
+    };
+    // The controllers under test are told that they run there.
+    let keep = config_map(cluster.namespace(), "1");
+    let develop = "apiVersion: v1\nkind: Namespace\nmetadata: {name: develop}\n";
+    let source = [("keep.yaml", keep.as_str()), ("namespace.yaml", develop)];
+    cluster.push("source", "main@sha1:1", &source).await;
+    cluster
+        .create("apps", json!({"targetNamespace": "flux-system"}))
+        .await;
+    let object = cluster.ready("apps").await;
+    assert!(inventory(&object).contains(&"_flux-system__Namespace".to_owned()));
+    cluster.push("source", "main@sha1:2", &source[..1]).await;
+    let object = cluster.failed("apps", "PruneFailed").await;
+    let reason = "Namespace/flux-system delete refused: the controllers themselves run in it";
+    assert!(message(&object).contains(reason), "{}", message(&object));
+    assert!(inventory(&object).contains(&"_flux-system__Namespace".to_owned()));
+    cluster.delete("apps").await;
+    cluster
+        .event(
+            "apps",
+            "Namespace/flux-system is left as it is: the controllers themselves run in it",
+        )
+        .await;
+    let deleting = [
+        "get",
+        "namespace",
+        "flux-system",
+        "-o",
+        "jsonpath={.metadata.deletionTimestamp}",
+    ];
+    assert_eq!(cluster.kubectl(&deleting), "");
+    let api: Api<k8s_openapi::api::core::v1::ConfigMap> =
+        Api::namespaced(cluster.client.clone(), "flux-system");
+    sluice_testbed::wait::until_gone(&api, cluster.namespace(), PATIENCE)
+        .await
+        .unwrap();
+}
+
+/// A Kustomization that is renamed hands its objects over: the old one is deleted only when the new one has put
+/// its labels on them.
+#[tokio::test]
+async fn a_renamed_kustomization_hands_its_objects_over() {
+    let Some(cluster) = Cluster::new("renamed").await else {
+        return;
+    };
+    let gate = config_map("gate", "1");
+    let files = [("apps/a.yaml", config_map("a", "1")), ("gate/gate.yaml", gate)];
+    let borrowed = files.each_ref().map(|(path, text)| (*path, text.as_str()));
+    cluster.push("source", "main@sha1:1", &borrowed).await;
+    let spec = |path: &str| json!({"path": path, "targetNamespace": cluster.namespace()});
+    cluster.create("old", spec("./apps")).await;
+    cluster.ready("old").await;
+    let before = cluster.config_maps().get("a").await.unwrap().metadata.uid;
+    let mut renamed = spec("apps/");
+    renamed["dependsOn"] = json!([{"name": "gate"}]);
+    cluster.create("new", renamed).await;
+    cluster.failed("new", "DependencyNotReady").await;
+    let kustomizations = cluster.kustomizations();
+    kustomizations
+        .delete("old", &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    // The new one is let through only now.
+    cluster.create("gate", spec("./gate")).await;
+    cluster.ready("new").await;
+    sluice_testbed::wait::until_gone(&kustomizations, "old", PATIENCE)
+        .await
+        .unwrap();
+    let after = cluster.config_maps().get("a").await.unwrap();
+    assert_eq!(after.metadata.uid, before, "the object was deleted and made anew");
+    assert_eq!(after.metadata.deletion_timestamp, None);
+    assert_eq!(
+        after.metadata.labels.unwrap()["kustomize.toolkit.fluxcd.io/name"],
+        "new"
+    );
 }
