@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kube::Config;
-use kube::config::{
-    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
-};
+use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
+use sluice_runtime::client::single_context;
 
 use crate::cluster::parse_duration;
 use crate::error::{CommandError, Result, describe};
@@ -17,7 +16,7 @@ const DEFAULT_NAMESPACE: &str = "flux-system";
 /// Names the namespace of the toolkit.
 const NAMESPACE_VARIABLE: &str = "FLUX_SYSTEM_NAMESPACE";
 
-/// The name of what stands in for a kubeconfig's entries where there is none.
+/// The name of the entries that flags fill where there is no kubeconfig.
 const FLAGS: &str = "flags";
 
 /// How to reach the cluster and who to be there.
@@ -159,8 +158,10 @@ impl ClusterArguments {
         let hint = "name one with --kubeconfig or KUBECONFIG, or a context that it has with --context";
         let mut kubeconfig = match self.read() {
             Ok(kubeconfig) if !kubeconfig.contexts.is_empty() || self.server.is_none() => kubeconfig,
-            Ok(_) => empty_kubeconfig(),
-            Err(_) if self.kubeconfig.is_none() && self.server.is_some() => empty_kubeconfig(),
+            Ok(_) => single_context(FLAGS, Cluster::default(), AuthInfo::default()),
+            Err(_) if self.kubeconfig.is_none() && self.server.is_some() => {
+                single_context(FLAGS, Cluster::default(), AuthInfo::default())
+            }
             Err(error) if self.kubeconfig.is_none() => {
                 return Config::incluster().map_err(|_| {
                     CommandError::new(format!("no kubeconfig: {}", describe(&error))).with_hint(hint)
@@ -255,36 +256,8 @@ impl ClusterArguments {
     }
 }
 
-/// A kubeconfig whose entries are empty, to be filled by flags.
-fn empty_kubeconfig() -> Kubeconfig {
-    let context = Context {
-        cluster: FLAGS.to_owned(),
-        user: Some(FLAGS.to_owned()),
-        ..Context::default()
-    };
-    Kubeconfig {
-        clusters: vec![NamedCluster {
-            name: FLAGS.to_owned(),
-            cluster: Some(Cluster::default()),
-            ..NamedCluster::default()
-        }],
-        auth_infos: vec![NamedAuthInfo {
-            name: FLAGS.to_owned(),
-            auth_info: Some(AuthInfo::default()),
-            ..NamedAuthInfo::default()
-        }],
-        contexts: vec![NamedContext {
-            name: FLAGS.to_owned(),
-            context: Some(context),
-            ..NamedContext::default()
-        }],
-        current_context: Some(FLAGS.to_owned()),
-        ..Kubeconfig::default()
-    }
-}
-
 /// Whether `name` is a DNS label, as the names of namespaces are.
-fn is_label(name: &str) -> bool {
+pub(crate) fn is_label(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&name.len())
         && name.bytes().all(allowed)

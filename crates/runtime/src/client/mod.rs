@@ -6,6 +6,7 @@
 
 mod availability;
 mod impersonation;
+mod kubeconfig;
 mod remote;
 mod throttle;
 mod token;
@@ -22,6 +23,7 @@ use tracing::debug;
 
 pub use availability::{Availability, Returns};
 pub use impersonation::Identity;
+pub use kubeconfig::single_context;
 pub use remote::{RemoteClusters, RemoteError, RemotePolicy};
 pub use token::TokenError;
 

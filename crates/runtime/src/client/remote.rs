@@ -10,15 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::config::{
-    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
-};
+use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use sha2::{Digest as _, Sha256};
 use sluice_api::meta::{KubeConfigReference, SecretKeyReference};
 use tokio::time::Instant;
 use url::Url;
 
+use super::kubeconfig::single_context;
 use super::token::{TokenError, TokenSource, with_token};
 use super::{Availability, ClientOptions, connect_with};
 use crate::object::ObjectKey;
@@ -325,36 +324,12 @@ fn sanitise(mut kubeconfig: Kubeconfig, policy: &RemotePolicy) -> Result<Kubecon
 
 /// A kubeconfig of a cluster without credentials.
 fn described(address: &str, certificates: &str) -> Kubeconfig {
-    let name = "remote".to_owned();
     let cluster = Cluster {
         server: Some(address.to_owned()),
         certificate_authority_data: (!certificates.is_empty()).then(|| STANDARD.encode(certificates)),
         ..Cluster::default()
     };
-    let context = Context {
-        cluster: name.clone(),
-        user: Some(name.clone()),
-        ..Context::default()
-    };
-    Kubeconfig {
-        clusters: vec![NamedCluster {
-            name: name.clone(),
-            cluster: Some(cluster),
-            ..NamedCluster::default()
-        }],
-        auth_infos: vec![NamedAuthInfo {
-            name: name.clone(),
-            auth_info: Some(AuthInfo::default()),
-            ..NamedAuthInfo::default()
-        }],
-        contexts: vec![NamedContext {
-            name: name.clone(),
-            context: Some(context),
-            ..NamedContext::default()
-        }],
-        current_context: Some(name),
-        ..Kubeconfig::default()
-    }
+    single_context("remote", cluster, AuthInfo::default())
 }
 
 /// `https://<lower case host>:<port>`, as Flux writes addresses.
