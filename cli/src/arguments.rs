@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Install the toolkit from a repository, so that it manages itself from there
     Bootstrap(Box<command::bootstrap::Bootstrap>),
+    /// Build what a controller would apply, from a directory of this machine
+    Build(command::build::Build),
     /// Check that the cluster is fit and the toolkit healthy
     Check(command::check::Check),
     /// Print a completion script
@@ -39,6 +41,18 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Create or update objects of the toolkit, or print their manifests
+    Create(command::create::Create),
+    /// Show what a controller knows of an object
+    Debug(command::debug::Debug),
+    /// Delete an object of the toolkit
+    Delete(command::delete::Delete),
+    /// Show what a directory of this machine would change in the cluster
+    Diff(command::diff::Diff),
+    /// Show what happened to objects of the toolkit
+    Events(command::events::Events),
+    /// Print objects of the toolkit as manifests
+    Export(command::export::Export),
     /// Show objects of the toolkit
     Get(command::get::Get),
     /// Work with charts on this machine
@@ -47,12 +61,20 @@ pub(crate) enum Command {
     Install(command::install::Install),
     /// Work with kustomizations on this machine
     Kustomize(command::kustomize::Kustomize),
+    /// Show what the controllers log
+    Logs(command::logs::Logs),
     /// Ask a controller to reconcile an object now, and wait for it
     Reconcile(command::reconcile::Reconcile),
     /// Resume the reconciliation of objects
     Resume(command::suspend::Resume),
+    /// Count the objects of the toolkit
+    Stats(command::stats::Stats),
     /// Suspend the reconciliation of objects
     Suspend(command::suspend::Suspend),
+    /// Show where an object in the cluster comes from
+    Trace(command::trace::Trace),
+    /// Show what an object has applied
+    Tree(command::tree::Tree),
     /// Take the toolkit off the cluster; what it applied stays
     Uninstall(command::uninstall::Uninstall),
     /// Print the versions of the command line and of the toolkit in the cluster
@@ -62,6 +84,46 @@ pub(crate) enum Command {
 impl Command {
     /// Whether the command talks to a cluster or a repository.
     pub(crate) fn is_online(&self) -> bool {
-        !matches!(self, Self::Completion { .. } | Self::Helm(_) | Self::Kustomize(_))
+        match self {
+            Self::Build(build) => build.is_online(),
+            Self::Completion { .. } | Self::Helm(_) | Self::Kustomize(_) => false,
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_the_documentation_are_understood() {
+        let text = include_str!("../../docs/cli.md");
+        let commands: Vec<&str> = text
+            .lines()
+            .map(|line| line.strip_prefix("$ ").unwrap_or(line))
+            .filter(|line| line.starts_with("sluice "))
+            .collect();
+        assert!(commands.len() > 20);
+        for command in commands {
+            // The only quotes are around a value with a space.
+            let (before, quoted) = command.split_once('\'').unwrap_or((command, ""));
+            let mut words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
+            if let Some((value, after)) = quoted.split_once('\'') {
+                if let Some(last) = words.last_mut() {
+                    last.push_str(value);
+                }
+                words.extend(after.split_whitespace().map(str::to_owned));
+            }
+            if let Err(error) = Arguments::try_parse_from(&words) {
+                panic!("{command}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_grammar_holds_together() {
+        use clap::CommandFactory as _;
+        Arguments::command().debug_assert();
     }
 }

@@ -11,10 +11,13 @@ use error::CommandError;
 mod arguments;
 mod cluster;
 mod command;
+mod disk;
 mod error;
 mod kind;
+mod local;
 mod manifests;
 mod output;
+mod password;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

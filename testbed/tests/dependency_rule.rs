@@ -218,7 +218,7 @@ fn nothing_depends_on_a_controller_and_the_api_depends_on_nothing_of_ours() {
 #[test]
 fn the_build_of_a_kustomization_is_shared() {
     let graph = graph(&metadata());
-    for name in ["kustomize-controller"] {
+    for name in ["kustomize-controller", "sluice"] {
         assert!(
             reachable(&graph, name).contains("sluice-kustomization"),
             "{name} builds Kustomizations in a way of its own"

@@ -11,7 +11,7 @@ use kube::{Api, Client};
 use crate::error::Result;
 use crate::kind::Kind;
 
-pub(crate) use arguments::ClusterArguments;
+pub(crate) use arguments::{ClusterArguments, is_label};
 pub(crate) use duration::parse_duration;
 
 /// A connected cluster.
@@ -37,6 +37,14 @@ impl Cluster {
             namespace: arguments.namespace()?,
             timeout: arguments.timeout,
         })
+    }
+
+    /// The same cluster, to work in another namespace.
+    pub(crate) fn within(&self, namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// The objects of `kind` in the command's namespace.

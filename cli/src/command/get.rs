@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::{CommandError, Result, is_unknown_kind};
-use crate::kind::Kind;
+use crate::kind::{Kind, WordParser};
 use crate::output::{Console, Format, Table, render};
 
 /// Arguments of `sluice get`.
@@ -18,7 +18,7 @@ use crate::output::{Console, Format, Table, render};
 )]
 pub(crate) struct Get {
     /// The kind, for example: kustomizations, sources git, all; then names of objects
-    #[arg(required = true, value_name = "KIND [NAME]")]
+    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND [NAME]")]
     words: Vec<String>,
     /// Objects of all namespaces
     #[arg(long, short = 'A')]

@@ -1,16 +1,14 @@
 //! `sluice kustomize build`: what `kustomize build` prints, without a cluster.
 
-pub(crate) mod disk;
-
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use sluice_kustomize::{BuildOptions, LoadRestrictions, Reorder};
 use sluice_vfs::VirtualPath;
 
+use crate::disk::DiskFileSystem;
 use crate::error::{CommandError, Result};
 use crate::output::Console;
-use disk::DiskFileSystem;
 
 /// Arguments of `sluice kustomize`.
 #[derive(Debug, clap::Args)]

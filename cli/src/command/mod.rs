@@ -2,14 +2,25 @@
 
 pub(crate) mod apply;
 pub(crate) mod bootstrap;
+pub(crate) mod build;
 pub(crate) mod check;
+pub(crate) mod create;
+pub(crate) mod debug;
+pub(crate) mod delete;
+pub(crate) mod diff;
+pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod helm;
 pub(crate) mod install;
 pub(crate) mod installation;
 pub(crate) mod kustomize;
+pub(crate) mod logs;
 pub(crate) mod reconcile;
+pub(crate) mod stats;
 pub(crate) mod suspend;
+pub(crate) mod trace;
+pub(crate) mod tree;
 pub(crate) mod uninstall;
 pub(crate) mod version;
 pub(crate) mod wait;
@@ -31,8 +42,25 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
     let connect = || Cluster::connect(&arguments.cluster);
     match &arguments.command {
         Command::Bootstrap(bootstrap) => bootstrap.run(&arguments.cluster, console).await?,
+        Command::Build(build) => build.run(&arguments.cluster, console).await?,
         Command::Check(check) => return check.run(&connect().await?, console).await,
         Command::Completion { shell } => complete(*shell, console),
+        Command::Create(create) => create.run(&arguments.cluster, console).await?,
+        Command::Debug(debug) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, debug.run(&cluster, console)).await?;
+        }
+        Command::Delete(delete) => delete.run(&connect().await?, console).await?,
+        Command::Diff(diff) => return Ok(diff.run(&arguments.cluster, console).await),
+        Command::Events(events) if events.watches() => events.run(&connect().await?, console).await?,
+        Command::Events(events) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, events.run(&cluster, console)).await?;
+        }
+        Command::Export(export) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, export.run(&cluster, console)).await?;
+        }
         Command::Get(get) if get.watches() => get.run(&connect().await?, console).await?,
         Command::Get(get) => {
             let cluster = connect().await?;
@@ -45,11 +73,24 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
                 .await?;
         }
         Command::Kustomize(kustomize) => kustomize.run(console)?,
+        Command::Logs(logs) => logs.run(&connect().await?, console).await?,
         Command::Reconcile(reconcile) => reconcile.run(&connect().await?, console).await?,
         Command::Resume(resume) => resume.run(&connect().await?, console).await?,
+        Command::Stats(stats) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, stats.run(&cluster, console)).await?;
+        }
         Command::Suspend(suspend) => {
             let cluster = connect().await?;
             bounded(&arguments.cluster, suspend.run(&cluster, console)).await?;
+        }
+        Command::Trace(trace) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, trace.run(&cluster, console)).await?;
+        }
+        Command::Tree(tree) => {
+            let cluster = connect().await?;
+            bounded(&arguments.cluster, tree.run(&cluster, console)).await?;
         }
         Command::Uninstall(uninstall) => uninstall.run(&connect().await?, console).await?,
         Command::Version(version) => {

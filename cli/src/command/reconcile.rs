@@ -9,7 +9,7 @@ use sluice_api::annotations;
 use crate::cluster::Cluster;
 use crate::command::wait::{Verdict, judge_settled, wait_quietly};
 use crate::error::{CommandError, Result};
-use crate::kind::{Actions, Kind, readiness};
+use crate::kind::{Actions, Kind, WordParser, readiness};
 use crate::output::Console;
 
 /// Arguments of `sluice reconcile`.
@@ -19,7 +19,7 @@ use crate::output::Console;
 )]
 pub(crate) struct Reconcile {
     /// The kind and the name, for example: kustomization apps, source git flux-system
-    #[arg(required = true, value_name = "KIND NAME")]
+    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND NAME")]
     words: Vec<String>,
     /// Reconcile the source first (Kustomizations and HelmReleases)
     #[arg(long)]
@@ -89,7 +89,7 @@ fn named(words: &[String]) -> Result<(&'static Kind, &str)> {
 }
 
 /// Reads one object.
-async fn fetch(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Value> {
+pub(crate) async fn fetch(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Value> {
     let object = cluster
         .objects(kind)
         .get_opt(name)

@@ -1,7 +1,5 @@
 //! `sluice uninstall`: takes the toolkit off a cluster; what it had applied stays.
 
-use std::io::{BufRead as _, IsTerminal as _};
-
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -10,9 +8,9 @@ use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::command::check::PART_OF;
-use crate::error::{CommandError, Result, is_unknown_kind};
+use crate::error::{Result, is_unknown_kind};
 use crate::kind::KINDS;
-use crate::output::Console;
+use crate::output::{Console, confirm};
 
 /// The toolkit's own objects in its namespace, in the order in which they go.
 const NAMESPACED: [(&str, &str, &str); 5] = [
@@ -83,26 +81,13 @@ impl Uninstall {
         if self.silent || self.dry_run {
             return Ok(());
         }
-        if !std::io::stdin().is_terminal() {
-            return Err(
-                CommandError::new("not confirmed").with_hint("add --silent to uninstall without a question")
-            );
-        }
-        let mut errors = std::io::stderr().lock();
-        let _ = std::io::Write::write_all(
-            &mut errors,
-            format!(
-                "Delete the toolkit and its objects in {} and everywhere? [y/N] ",
+        confirm(
+            &format!(
+                "Delete the toolkit and its objects in {} and everywhere?",
                 cluster.namespace
-            )
-            .as_bytes(),
-        );
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
-        if read.is_ok() && answer.trim().eq_ignore_ascii_case("y") {
-            return Ok(());
-        }
-        Err(CommandError::new("aborted"))
+            ),
+            "add --silent to uninstall without a question",
+        )
     }
 
     async fn delete_all(

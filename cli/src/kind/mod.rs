@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod columns;
+mod word;
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
 use serde_json::Value;
@@ -10,6 +11,7 @@ use crate::error::{CommandError, Result};
 
 pub(crate) use catalogue::KINDS;
 pub(crate) use columns::Columns;
+pub(crate) use word::WordParser;
 
 /// What can be asked of the objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +127,11 @@ impl Kind {
     /// Finds a kind by its own name, in any case.
     pub(crate) fn by_name(name: &str) -> Option<&'static Kind> {
         KINDS.iter().find(|kind| kind.kind.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether it is a kind of sources.
+    pub(crate) fn is_source(&self) -> bool {
+        self.family == "sources"
     }
 
     /// Whether nothing reconciles this object, so that it is ready as it stands: alerts, their providers, and

@@ -11,6 +11,20 @@ use crate::error::CommandError;
 #[derive(Debug)]
 pub(crate) struct Console {
     interactive: bool,
+    colours: bool,
+}
+
+/// How a line of a result stands out on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colour {
+    /// Something is made.
+    Green,
+    /// Something is left as it is.
+    Yellow,
+    /// Something goes.
+    Red,
+    /// A headline.
+    Bold,
 }
 
 /// A running line that tells what is waited for; it vanishes when dropped.
@@ -24,6 +38,7 @@ impl Console {
     pub(crate) fn new() -> Self {
         Self {
             interactive: std::io::stderr().is_terminal(),
+            colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         }
     }
 
@@ -78,6 +93,29 @@ impl Console {
         let _ = writeln!(output, "{symbol} {text}");
     }
 
+    /// The text in a colour, if standard output is a terminal and nobody objects.
+    pub(crate) fn paint(&self, colour: Colour, text: &str) -> String {
+        if !self.colours {
+            return text.to_owned();
+        }
+        let code = match colour {
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Red => 31,
+            Colour::Bold => 1,
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// As [`Console::progress`], but prints nothing where there is no terminal.
+    pub(crate) fn quiet_progress(&self, text: &str) -> Progress {
+        if self.interactive {
+            self.progress(text)
+        } else {
+            Progress::none()
+        }
+    }
+
     /// Shows what is waited for on a terminal; elsewhere prints it once.
     pub(crate) fn progress(&self, text: &str) -> Progress {
         if !self.interactive {
@@ -95,6 +133,11 @@ impl Console {
 }
 
 impl Progress {
+    /// No line at all.
+    pub(crate) fn none() -> Self {
+        Self { bar: None }
+    }
+
     /// Changes the text.
     pub(crate) fn update(&self, text: &str) {
         if let Some(bar) = &self.bar {

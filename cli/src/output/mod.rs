@@ -1,9 +1,11 @@
 //! Everything that reaches a person's terminal or another program's input.
 
 mod console;
+mod question;
 mod table;
 
-pub(crate) use console::{Console, Progress};
+pub(crate) use console::{Colour, Console, Progress};
+pub(crate) use question::confirm;
 pub(crate) use table::Table;
 
 use clap::ValueEnum;

@@ -1,98 +1,11 @@
 //! `sluice reconcile`, `suspend` and `resume`, answered by the real controllers.
 
-use kube::Client;
-use kube::api::{Api, DynamicObject, Patch};
+use kube::api::Patch;
 use serde_json::{Value, json};
-use sluice_testbed::control_plane::{ControlPlane, Namespace};
-use sluice_testbed::git::{GitServer, Repository};
-use sluice_testbed::process::{Process, free_port};
 
-use crate::objects::{ALERT, BUCKET, GIT, HELM_REPOSITORY, KUSTOMIZATION, api, create};
-use crate::support::{Sluice, shared, start_controller};
-
-const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
-
-/// A repository that a Kustomization applies, with the controllers that do it.
-struct Site {
-    sluice: Sluice,
-    client: Client,
-    repository: Repository,
-    _controllers: [Process; 2],
-    _storage: tempfile::TempDir,
-    _git: GitServer,
-    namespace: Namespace,
-}
-
-impl Site {
-    async fn start(plane: &'static ControlPlane) -> Self {
-        let namespace = plane.namespace("act").await.unwrap();
-        let client = plane.client().await.unwrap();
-        let storage = tempfile::tempdir().unwrap();
-        let address = format!("127.0.0.1:{}", free_port().unwrap());
-        let flags = [
-            format!("--storage-path={}", storage.path().display()),
-            format!("--storage-addr={address}"),
-            format!("--storage-adv-addr={address}"),
-        ];
-        let controllers = [
-            start_controller("source-controller", plane, namespace.name(), &flags),
-            start_controller("kustomize-controller", plane, namespace.name(), &[]),
-        ];
-        let git = GitServer::start().unwrap();
-        let repository = git.create_repository("fleet").unwrap();
-        let mut site = Self {
-            sluice: Sluice::within(plane, namespace.name()),
-            client,
-            repository,
-            _controllers: controllers,
-            _storage: storage,
-            _git: git,
-            namespace,
-        };
-        site.commit("one");
-        let spec = json!({"url": site.repository.url(), "interval": "1h", "ref": {"branch": "main"}});
-        create(&site.api(GIT), GIT, "fleet", spec, Value::Null).await;
-        let spec = json!({"interval": "1h", "prune": true, "targetNamespace": site.namespace.name(),
-            "sourceRef": {"kind": "GitRepository", "name": "fleet"}});
-        create(&site.api(KUSTOMIZATION), KUSTOMIZATION, "apps", spec, Value::Null).await;
-        site
-    }
-
-    fn api(&self, kind: (&str, &str, &str)) -> Api<DynamicObject> {
-        api(&self.client, self.namespace.name(), kind)
-    }
-
-    /// Commits a ConfigMap with this value, and returns the revision.
-    fn commit(&mut self, value: &str) -> String {
-        let manifest = format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  value: \"{value}\"\n"
-        );
-        self.commit_manifest(&manifest)
-    }
-
-    fn commit_manifest(&mut self, manifest: &str) -> String {
-        self.repository.write("settings.yaml", manifest).unwrap();
-        format!("main@sha1:{}", self.repository.commit("A change").unwrap())
-    }
-
-    async fn applied_value(&self) -> Value {
-        let settings = self
-            .api(("v1", "ConfigMap", "configmaps"))
-            .get("settings")
-            .await
-            .unwrap();
-        settings.data["data"]["value"].clone()
-    }
-
-    async fn request(&self, kind: (&str, &str, &str), name: &str) -> Option<String> {
-        let object = self.api(kind).get(name).await.unwrap();
-        object.metadata.annotations?.get(REQUESTED_AT).cloned()
-    }
-
-    async fn is_suspended(&self, kind: (&str, &str, &str), name: &str) -> bool {
-        self.api(kind).get(name).await.unwrap().data["spec"]["suspend"] == true
-    }
-}
+use crate::objects::{ALERT, BUCKET, GIT, HELM_REPOSITORY, KUSTOMIZATION, create};
+use crate::site::Site;
+use crate::support::shared;
 
 /// CLI-008, CLI-009, CLI-010
 #[tokio::test(flavor = "multi_thread")]

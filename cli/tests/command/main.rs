@@ -8,9 +8,16 @@
 )]
 
 mod act;
+mod delivery;
+mod documentation;
 mod get;
 mod helm;
+mod kubelet;
 mod lifecycle;
 mod local;
+mod logs;
+mod manifests;
 mod objects;
+mod reading;
+mod site;
 mod support;

@@ -481,7 +481,7 @@ fn target_of(change: &Change) -> Target {
 
 /// The entry of an object that a switch keeps us away from. It is that of the live object where there is
 /// one: a cluster-scoped object may be desired with a stray namespace.
-fn skip(object: &Object, live: Option<&Object>, options: &ApplyOptions) -> Option<Change> {
+pub(crate) fn skip(object: &Object, live: Option<&Object>, options: &ApplyOptions) -> Option<Change> {
     let excluded =
         options.exclusions.matches(object) || live.is_some_and(|live| options.exclusions.matches(live));
     let present = live.is_some() && options.if_not_present.matches(object);
@@ -493,7 +493,12 @@ fn skip(object: &Object, live: Option<&Object>, options: &ApplyOptions) -> Optio
     })
 }
 
-fn must_force(object: &Object, live: Option<&Object>, options: &ApplyOptions, failure: &Failure) -> bool {
+pub(crate) fn must_force(
+    object: &Object,
+    live: Option<&Object>,
+    options: &ApplyOptions,
+    failure: &Failure,
+) -> bool {
     failure.may_be_immutable_change()
         && (options.force
             || options.force_selector.matches(object)

@@ -12,6 +12,7 @@
 mod applier;
 mod certificate;
 mod change;
+mod compare;
 mod diff;
 mod discovery;
 mod error;
@@ -32,6 +33,7 @@ mod selector;
 
 pub use applier::{Announcer, Applier, ApplyOptions, Cleanup, Unannounced};
 pub use change::{Action, Change, ChangeSet};
+pub use compare::{Comparison, Difference};
 pub use diff::has_drifted;
 pub use discovery::{Discovery, Resource};
 pub use error::{ApplyError, ApplyFailure, Failure, PruneFailure};

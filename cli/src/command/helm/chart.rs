@@ -7,7 +7,7 @@ use std::path::Path;
 use sluice_helm::{Chart, Loader};
 use sluice_vfs::VirtualPath;
 
-use crate::command::kustomize::disk::DiskFileSystem;
+use crate::disk::DiskFileSystem;
 use crate::error::{CommandError, Result};
 
 /// Larger archives are refused: unpacked, a chart holds at most 100 MiB.

@@ -13,6 +13,8 @@ const LARGEST_FILE: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct DiskFileSystem {
     root: PathBuf,
+    /// Whether a listing shows a link to a directory as a directory.
+    follows_in_listings: bool,
 }
 
 impl DiskFileSystem {
@@ -23,7 +25,15 @@ impl DiskFileSystem {
     pub(crate) fn new(root: &Path) -> io::Result<Self> {
         Ok(Self {
             root: root.canonicalize()?,
+            follows_in_listings: true,
         })
+    }
+
+    /// Shows links to directories as files in listings, so that whoever walks the tree does not enter them: they
+    /// might lead in a circle.
+    pub(crate) fn without_linked_directories(mut self) -> Self {
+        self.follows_in_listings = false;
+        self
     }
 
     fn resolve(&self, path: &VirtualPath) -> Result<Option<PathBuf>, FileSystemError> {
@@ -113,7 +123,11 @@ impl FileSystem for DiskFileSystem {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
-            let is_directory = fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_dir());
+            let is_directory = if self.follows_in_listings {
+                fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_dir())
+            } else {
+                entry.file_type().is_ok_and(|kind| kind.is_dir())
+            };
             let kind = if is_directory {
                 EntryKind::Directory
             } else {
