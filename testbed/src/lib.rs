@@ -1,4 +1,4 @@
-//! Real servers for tests: a Kubernetes control plane, Git over HTTP, a fault proxy, an event sink, and the
+//! Real servers for tests: a Kubernetes control plane, Git over HTTP and SSH, a fault proxy, an event sink, and the
 //! upstream tools whose answers count as right. For development only; nothing that ships depends on it.
 //!
 //! Everything listens on the loopback address on free ports, has its own directory, is ended by process id,
@@ -29,6 +29,7 @@ pub mod proxy;
 mod server;
 pub mod signing;
 pub mod sink;
+pub mod ssh;
 pub mod tls;
 pub mod tools;
 pub mod wait;
