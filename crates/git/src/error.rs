@@ -8,6 +8,8 @@ use std::fmt;
 pub struct Error {
     kind: ErrorKind,
     message: String,
+    /// Nothing is put before the text.
+    is_whole: bool,
 }
 
 /// The class of an [`Error`], for choosing a reason and whether to try again.
@@ -44,6 +46,15 @@ impl Error {
         Self {
             kind,
             message: message.into(),
+            is_whole: false,
+        }
+    }
+
+    /// An error whose text no context is put before.
+    pub(crate) fn whole(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            is_whole: true,
+            ..Self::new(kind, message)
         }
     }
 
@@ -54,9 +65,12 @@ impl Error {
 
     /// Puts `context` and a colon before the text.
     pub(crate) fn context(self, context: impl fmt::Display) -> Self {
+        if self.is_whole {
+            return self;
+        }
         Self {
-            kind: self.kind,
             message: format!("{context}: {}", self.message),
+            ..self
         }
     }
 

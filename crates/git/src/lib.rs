@@ -1,4 +1,4 @@
-//! Git over HTTP(S), without a git program and without a work tree.
+//! Git over HTTP(S) and SSH, without a git program and without a work tree.
 //!
 //! [`list_references`] and [`resolve`] ask a remote what it has, [`fetch`] brings one commit into a
 //! temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it,
@@ -24,12 +24,14 @@ mod revision;
 mod scratch;
 mod secret;
 mod signature;
+mod ssh;
 mod store;
 mod submodule;
 mod transport;
 mod tree;
 mod url;
 mod verification;
+mod waiter;
 
 pub use budget::Budget;
 pub use commit::{Commit, Person, Tag};
@@ -43,6 +45,11 @@ pub use remote::{Authentication, ClientCertificate, Proxy, Remote, Tls};
 pub use revision::{Revision, digest_of};
 pub use scratch::sweep;
 pub use secret::Secret;
+pub use ssh::{
+    HostKeyError, HostKeyProblem, KeyPair, KeyPairKind, KnownHosts, KnownHostsError, PrivateKey,
+    PrivateKeyError, PublicKey, PublicKeyError, SshAlgorithms, SshCredentials, is_encrypted, load_key_pair,
+    scan_host_keys,
+};
 pub use tree::{Tree, TreeEntry, TreeEntryKind, Walk};
 pub use url::{RemoteUrl, UrlError};
 pub use verification::{SignatureKind, VerificationError, VerificationKeys};

@@ -1,14 +1,16 @@
 //! How to reach a remote.
 
-use crate::{RemoteUrl, Secret};
+use crate::{RemoteUrl, Secret, SshCredentials};
 
 /// A remote repository with everything needed to talk to it.
 #[derive(Debug, Clone)]
 pub struct Remote {
     /// Where the repository is.
     pub url: RemoteUrl,
-    /// How to authenticate. Sent to the host of `url` only, never to where a redirect leads.
+    /// How to authenticate over http and https. Sent to the host of `url` only, never to where a redirect leads.
     pub authentication: Authentication,
+    /// How to log in over ssh, and which hosts are known.
+    pub ssh: Option<SshCredentials>,
     /// Trust and client identity for https.
     pub tls: Tls,
     /// The proxy to go through. `None` follows `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; a given proxy
@@ -31,6 +33,7 @@ impl Remote {
         Self {
             url,
             authentication,
+            ssh: None,
             tls: Tls::default(),
             proxy: None,
             user_agent: concat!("git/sluice-", env!("CARGO_PKG_VERSION")).to_owned(),

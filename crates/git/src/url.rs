@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::Secret;
 
-/// The address of a remote repository. It prints without user name and password.
+/// The address of a remote repository. It prints without password, and over http also without user name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteUrl {
     url: Url,
@@ -48,7 +48,9 @@ impl RemoteUrl {
             .map(|password| Secret::new(percent_decode(password).into_bytes()));
         // Both succeed for every URL with a host.
         let _ = url.set_password(None);
-        let _ = url.set_username("");
+        if url.scheme() != "ssh" {
+            let _ = url.set_username("");
+        }
         Ok(Self {
             url,
             username,
@@ -66,6 +68,11 @@ impl RemoteUrl {
         self.url.host_str().unwrap_or_default()
     }
 
+    /// The port, if the URL names one other than its scheme's.
+    pub fn port(&self) -> Option<u16> {
+        self.url.port()
+    }
+
     /// The user name of the URL's user information, decoded; empty if there is none.
     pub fn username(&self) -> &str {
         &self.username
@@ -76,7 +83,7 @@ impl RemoteUrl {
         self.password.as_ref()
     }
 
-    /// The URL without user information.
+    /// The URL without user information, of which ssh keeps the user name: there it is part of the address.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
@@ -98,7 +105,7 @@ impl fmt::Debug for RemoteUrl {
     }
 }
 
-fn percent_decode(text: &str) -> String {
+pub(crate) fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -139,6 +146,8 @@ mod tests {
         assert_eq!(url.username(), "bob");
         assert_eq!(url.password().unwrap().expose(), b"p@ss");
         assert!(!format!("{url:?}").contains("p@ss"));
+        let url = RemoteUrl::parse("ssh://bob:hunter2@example.com/org/repo.git").unwrap();
+        assert_eq!(url.to_string(), "ssh://bob@example.com/org/repo.git");
     }
 
     #[test]

@@ -116,9 +116,11 @@ impl Recursion<'_> {
         self.mount(&fetched, &remote.url, &format!("{place}/"), depth + 1)
     }
 
-    /// How to reach a submodule: as the repository itself, with its credentials where they belong.
+    /// How to reach a submodule: as the repository itself, with its credentials where they belong. A key for SSH
+    /// belongs wherever a host is known: it stays here.
     fn remote(&self, url: RemoteUrl) -> Remote {
         let mut remote = Remote::new(url);
+        remote.ssh.clone_from(&self.root.ssh);
         remote.proxy = self.root.proxy.clone();
         remote.user_agent = self.root.user_agent.clone();
         remote.tls.certificate_authorities = self.root.tls.certificate_authorities.clone();

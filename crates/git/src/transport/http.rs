@@ -3,9 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::io::{self, BufRead, Read, Write};
-use std::pin::pin;
 use std::rc::Rc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use gix::protocol::transport::client::blocking_io::http::{
@@ -13,14 +11,11 @@ use gix::protocol::transport::client::blocking_io::http::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::{Client, Response};
-use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
 use super::{Failure, client, describe, redirect};
+use crate::waiter::Waiter;
 use crate::{Budget, Error, ErrorKind, Remote};
-
-/// How often a wait looks whether it was cancelled.
-const CANCELLATION_CHECK: Duration = Duration::from_millis(200);
 
 /// How much of an error page is quoted.
 const MAX_REASON_BYTES: usize = 512;
@@ -36,12 +31,11 @@ pub(super) struct HttpClient {
 /// What all requests of one connection share.
 struct Session {
     remote: Remote,
-    runtime: Runtime,
+    waiter: Waiter,
     client: Client,
     /// Shows no client certificate; built when a redirect first leaves the origin.
     stranger: OnceCell<Client>,
     authorization: Option<HeaderValue>,
-    budget: Budget,
     received: Cell<u64>,
     redirected: RefCell<Option<String>>,
     failure: Failure,
@@ -82,17 +76,12 @@ pub(super) struct Upload {
 
 impl HttpClient {
     pub(super) fn new(remote: &Remote, budget: Budget, failure: Failure) -> Result<Self, Error> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::new(ErrorKind::Network, error.to_string()))?;
         let session = Session {
             client: client::build(remote, true)?,
             stranger: OnceCell::new(),
             authorization: client::authorization(&remote.authentication)?,
             remote: remote.clone(),
-            runtime,
-            budget,
+            waiter: Waiter::new(budget)?,
             received: Cell::new(0),
             redirected: RefCell::default(),
             failure,
@@ -104,18 +93,8 @@ impl HttpClient {
 }
 
 impl Session {
-    /// Runs `future` until it is done, the time is over, or the operation is cancelled.
     fn wait<F: Future>(&self, future: F) -> Result<F::Output, Error> {
-        let mut future = pin!(future);
-        loop {
-            let slice = self.budget.remaining()?.min(CANCELLATION_CHECK);
-            let outcome = self
-                .runtime
-                .block_on(async { tokio::time::timeout(slice, future.as_mut()).await });
-            if let Ok(output) = outcome {
-                return Ok(output);
-            }
-        }
+        self.waiter.wait(future)
     }
 
     /// Sends a request, following redirects, until an answer with a good status is there.
@@ -228,7 +207,7 @@ impl Session {
             .unwrap_or_default();
         let received = self.received.get().saturating_add(chunk.len() as u64);
         self.received.set(received);
-        let limit = self.budget.transfer_bytes();
+        let limit = self.waiter.budget().transfer_bytes();
         if received > limit {
             return Err(Error::new(
                 ErrorKind::Limit,

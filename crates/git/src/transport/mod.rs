@@ -3,6 +3,7 @@
 mod client;
 mod http;
 mod redirect;
+mod ssh;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -35,7 +36,7 @@ impl Connection {
         } else {
             Protocol::V2
         };
-        let mut transport = transport_to(remote, version, budget, Rc::clone(&failure))?;
+        let mut transport = transport_to(remote, service, version, budget, Rc::clone(&failure))?;
         let handshake = gix::protocol::handshake(
             &mut transport,
             service,
@@ -81,6 +82,7 @@ fn agent_of(remote: &Remote) -> String {
 
 fn transport_to(
     remote: &Remote,
+    service: Service,
     version: Protocol,
     budget: &Budget,
     failure: Failure,
@@ -92,6 +94,7 @@ fn transport_to(
                 .map_err(|error| Error::new(ErrorKind::Invalid, describe(&error)))?;
             Ok(Box::new(HttpTransport::new_http(client, url, version, false)))
         }
+        "ssh" => ssh::connect(remote, service, version, budget, failure),
         scheme => Err(Error::new(
             ErrorKind::Unsupported,
             format!("transport '{scheme}' is not supported"),

@@ -94,7 +94,7 @@ fn unreachable_and_unsuitable_remotes_are_told_apart() {
     let error = bench
         .fetch_from(&at("ssh://git@localhost/repo.git"), &Reference::default())
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Invalid);
     let file = at(&bench.server.url("/repo.git/HEAD?x="));
     assert!(matches!(
         bench.fetch_from(&file, &Reference::default()).unwrap_err().kind(),
