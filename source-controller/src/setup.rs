@@ -84,6 +84,10 @@ async fn register(mut manager: Manager, arguments: Arguments) -> Result<Manager,
         requeue_dependency: arguments.requeue_dependency,
         limits: arguments.limits(),
         object_level_identity: gates.is_enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
+        ssh_algorithms: sluice_git::SshAlgorithms {
+            key_exchange: arguments.ssh_kex_algos.clone(),
+            host_key: arguments.ssh_hostkey_algos.clone(),
+        },
     });
     reconciler.register(&mut manager);
     Ok(manager)

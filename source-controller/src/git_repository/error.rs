@@ -49,7 +49,9 @@ impl From<ValidationError> for ReconcileError {
         let message = error.to_string();
         let converted = match &error {
             ValidationError::Url { .. } => Self::stalled(reasons::URL_INVALID, message),
-            ValidationError::Credentials(_) => Self::backoff(reasons::AUTHENTICATION_FAILED, message),
+            ValidationError::Credentials(_) | ValidationError::PassphraseMissing(_) => {
+                Self::backoff(reasons::AUTHENTICATION_FAILED, message)
+            }
             ValidationError::ConflictingCredentials(_) => {
                 Self::backoff(reasons::GIT_OPERATION_FAILED, message)
             }

@@ -17,7 +17,7 @@ use sluice_api::meta::Artifact;
 use sluice_api::reasons::SUCCEEDED;
 use sluice_api::reasons::source as reasons;
 use sluice_api::source::GitRepository;
-use sluice_git::Checkout;
+use sluice_git::{Checkout, SshAlgorithms};
 use sluice_runtime::conditions::{delete, is_false, is_true};
 use sluice_runtime::queue::Cause;
 use sluice_runtime::store::Change;
@@ -49,6 +49,8 @@ pub struct GitRepositoryOptions {
     pub limits: Limits,
     /// Whether objects may name ServiceAccounts for cloud providers.
     pub object_level_identity: bool,
+    /// What is offered to SSH servers (`--ssh-kex-algos`, `--ssh-hostkey-algos`).
+    pub ssh_algorithms: SshAlgorithms,
 }
 
 /// Reconciles GitRepositories.
@@ -298,12 +300,15 @@ impl Reconciler for GitRepositoryReconciler {
         let namespace = context.key().namespace.clone();
         let secrets =
             dereference::read_secrets(&self.options.client, &namespace, &context.object.spec).await?;
-        let spec = validate(
+        let mut spec = validate(
             &namespace,
             &context.object.spec,
             &secrets,
             self.options.object_level_identity,
         )?;
+        if let Some(ssh) = &mut spec.remote.ssh {
+            ssh.algorithms.clone_from(&self.options.ssh_algorithms);
+        }
         let spec = Arc::new(spec);
         let includes = self.find_includes(context).await?;
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 use sluice_api::meta::{DurationError, GoDuration};
 use sluice_api::source::{GitProvider, GitRepositorySpec};
 use sluice_auth::{AuthError, GitCredentials, HttpCredentials, Proxy, SecretData, keys};
-use sluice_git::{Authentication, ClientCertificate, Reference, Remote, RemoteUrl, Secret, Tls, UrlError};
+use sluice_git::{
+    Authentication, ClientCertificate, Reference, Remote, RemoteUrl, Secret, SshAlgorithms, SshCredentials,
+    Tls, UrlError,
+};
 use url::Url;
 
 use super::dereference::Secrets;
@@ -27,6 +30,9 @@ pub enum ValidationError {
     /// Credentials are incomplete.
     #[error("failed to configure authentication options: {0}")]
     Credentials(#[source] AuthError),
+    /// An SSH key that needs a passphrase, and none in the Secret.
+    #[error("SSH identity key is encrypted but no 'password' field was provided in the secret '{0}'")]
+    PassphraseMissing(String),
     /// Credentials contradict each other; Flux finds out only when it connects.
     #[error("failed to checkout and determine revision: {0}")]
     ConflictingCredentials(#[source] AuthError),
@@ -100,6 +106,7 @@ pub fn validate(
             AuthError::BasicAndBearer => ValidationError::ConflictingCredentials(error),
             error => ValidationError::Credentials(error),
         })?;
+    check_passphrase(namespace, &credentials, secrets.credentials.as_ref())?;
     check_provider(
         namespace,
         spec,
@@ -118,6 +125,22 @@ pub fn validate(
             .map(|directory| directory.strip_prefix("./").unwrap_or(directory).to_owned())
             .collect(),
     })
+}
+
+fn check_passphrase(
+    namespace: &str,
+    credentials: &GitCredentials,
+    secret: Option<&SecretData>,
+) -> Result<(), ValidationError> {
+    match (credentials, secret) {
+        (GitCredentials::Ssh { identity, .. }, Some(secret))
+            if identity.passphrase.is_none() && sluice_git::is_encrypted(identity.private_key.expose()) =>
+        {
+            let name = format!("{namespace}/{}", secret.name().name);
+            Err(ValidationError::PassphraseMissing(name))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_provider(
@@ -167,19 +190,25 @@ fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Resu
         reason: error.to_string(),
     };
     let mut remote = Remote::new(RemoteUrl::parse(url).map_err(invalid)?);
-    let GitCredentials::Http {
-        credentials,
-        authorities,
-        client,
-    } = credentials
-    else {
-        return Err(ValidationError::Unsupported {
-            field: "spec.url",
-            what: "SSH",
-            remedy: "use the repository's https:// address",
-        });
-    };
     let secret = |bytes: &sluice_auth::SecretBytes| Secret::new(bytes.expose());
+    let (credentials, authorities, client) = match credentials {
+        GitCredentials::Http {
+            credentials,
+            authorities,
+            client,
+        } => (credentials, authorities, client),
+        // A proxy is for HTTP.
+        GitCredentials::Ssh { user, identity } => {
+            remote.ssh = Some(SshCredentials {
+                user,
+                identity: secret(&identity.private_key),
+                passphrase: identity.passphrase.as_ref().map(secret),
+                known_hosts: identity.known_hosts,
+                algorithms: SshAlgorithms::default(),
+            });
+            return Ok(remote);
+        }
+    };
     remote.authentication = match credentials {
         HttpCredentials::Anonymous => Authentication::None,
         HttpCredentials::Basic(basic) => Authentication::Basic {
@@ -325,18 +354,12 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_stalls_with_a_way_out() {
-        let ssh = secrets(&[("identity", "k"), ("known_hosts", "h")]);
         let app = secrets(&[
             ("githubAppID", "1"),
             ("githubAppPrivateKey", "k"),
             ("githubAppInstallationID", "2"),
         ]);
         let cases = [
-            (
-                spec(&serde_json::json!({"url": "ssh://git@example.com/r"})),
-                ssh,
-                "spec.url",
-            ),
             (
                 spec(&serde_json::json!({"provider": "azure"})),
                 Secrets::default(),
@@ -356,6 +379,25 @@ mod tests {
             );
             assert!(message.contains("is not supported yet: "), "{message}");
         }
+    }
+
+    #[test]
+    fn ssh_takes_user_and_host_from_the_url_and_the_rest_from_the_secret() {
+        // SRC-002
+        let spec =
+            spec(&serde_json::json!({"url": "ssh://me@example.com:2222/r", "proxySecretRef": {"name": "p"}}));
+        let secrets = secrets(&[("identity", "k"), ("known_hosts", "h"), ("password", "p")]);
+        let remote = validate("apps", &spec, &secrets, false).unwrap().remote;
+        assert_eq!(remote.url.as_str(), "ssh://me@example.com:2222/r");
+        let ssh = remote.ssh.unwrap();
+        assert_eq!(
+            (ssh.user.as_str(), ssh.known_hosts.as_slice()),
+            ("me", b"h".as_slice())
+        );
+        assert_eq!(
+            (ssh.identity, ssh.passphrase),
+            (Secret::new("k"), Some(Secret::new("p")))
+        );
     }
 
     #[test]

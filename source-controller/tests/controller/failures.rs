@@ -50,12 +50,6 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
         .create_secret("wrong", &[("username", "user"), ("password", "wrong")])
         .await;
     bench.create_secret("half", &[("password", "right")]).await;
-    bench
-        .create_secret(
-            "ssh",
-            &[("identity", "key"), ("known_hosts", "host ssh-ed25519 AAAA")],
-        )
-        .await;
     let app = [
         ("githubAppID", "1"),
         ("githubAppPrivateKey", "k"),
@@ -234,14 +228,6 @@ async fn every_bad_input_is_named_by_condition_reason_and_message() {
             json!({}),
             "URLInvalid",
             ("failed to parse url".into(), ""),
-            true,
-        ),
-        case(
-            "ssh",
-            "ssh://git@example.com/r",
-            secret_ref("ssh"),
-            "UnsupportedFeature",
-            ("spec.url: SSH is not supported yet: ".into(), ""),
             true,
         ),
         case(

@@ -15,4 +15,5 @@ mod lifecycle;
 mod process;
 mod references;
 mod signatures;
+mod ssh;
 mod support;
