@@ -10,6 +10,7 @@
 mod act;
 mod delivery;
 mod documentation;
+mod bootstrap;
 mod get;
 mod helm;
 mod kubelet;

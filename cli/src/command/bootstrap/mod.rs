@@ -1,6 +1,7 @@
 //! `sluice bootstrap`: the toolkit installs itself from a repository and manages itself from there.
 
 mod repository;
+mod ssh;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ use crate::manifests::sync::{Sync, kustomization_file};
 use crate::manifests::{COMPONENTS_FILE, DIRECTORY, KUSTOMIZATION_FILE, SYNC_FILE};
 use crate::output::Console;
 use repository::{Credentials, Repository};
+use ssh::SshAccess;
 
 /// Arguments of `sluice bootstrap`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +38,7 @@ enum Provider {
 /// Arguments of `sluice bootstrap git`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  sluice bootstrap git --url=https://git.example.com/org/fleet --path=clusters/staging --username=git --password=TOKEN"
+    after_help = "Examples:\n  sluice bootstrap git --url=https://git.example.com/org/fleet --path=clusters/staging --username=git --password=TOKEN\n  sluice bootstrap git --url=ssh://git@git.example.com/org/fleet --path=clusters/staging --private-key-file=id_ecdsa"
 )]
 struct Git {
     /// Address of the repository
@@ -51,7 +53,7 @@ struct Git {
     /// User name
     #[arg(long, short = 'u', default_value = "git")]
     username: String,
-    /// Password or token
+    /// Password or token; over ssh the passphrase of the private key
     #[arg(long, short = 'p', env = "GIT_PASSWORD", hide_env_values = true)]
     password: Option<String>,
     /// Send the password as a bearer token
@@ -60,6 +62,15 @@ struct Git {
     /// File with the certificate authority of the Git server
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
+    /// File with the private key for ssh
+    #[arg(long, value_name = "FILE")]
+    private_key_file: Option<PathBuf>,
+    /// Host (and port) by which the cluster reaches the Git server over ssh, if not that of the URL
+    #[arg(long, value_name = "HOST")]
+    ssh_hostname: Option<String>,
+    /// Host key algorithms to offer to the Git server over ssh, most preferred first
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    ssh_hostkey_algos: Vec<String>,
     /// Allow credentials over plain http
     #[arg(long)]
     allow_insecure_http: bool,
@@ -109,8 +120,8 @@ impl Bootstrap {
 
 impl Git {
     async fn run(&self, cluster: &Cluster, console: &Console) -> Result<()> {
-        let repository = self.repository(cluster)?;
-        let sync = self.sync(cluster, &repository);
+        let repository = self.repository(cluster, console).await?;
+        let sync = self.sync(cluster, &repository)?;
         self.refuse_other_path(cluster, &sync).await?;
         let directory = repository::join(&self.path, DIRECTORY);
 
@@ -160,7 +171,7 @@ impl Git {
         Ok(())
     }
 
-    fn repository(&self, cluster: &Cluster) -> Result<Repository> {
+    async fn repository(&self, cluster: &Cluster, console: &Console) -> Result<Repository> {
         let read_authority = |path: &PathBuf| {
             std::fs::read(path)
                 .map_err(|error| CommandError::new(format!("--ca-file {}: {error}", path.display())))
@@ -171,6 +182,7 @@ impl Git {
             password: self.password.clone(),
             bearer: self.with_bearer_token,
             certificate_authority,
+            ssh: self.ssh_access(console).await?,
         };
         if self.url.starts_with("http://") && self.password.is_some() && !self.allow_insecure_http {
             return Err(
@@ -186,11 +198,41 @@ impl Git {
         Repository::new(&self.url, &self.branch, credentials, author, cluster.timeout)
     }
 
-    fn sync(&self, cluster: &Cluster, repository: &Repository) -> Sync {
-        Sync {
+    /// The key for a repository that is reached over ssh.
+    async fn ssh_access(&self, console: &Console) -> Result<Option<SshAccess>> {
+        if !self.url.starts_with("ssh://") {
+            return Ok(None);
+        }
+        let file = self.private_key_file.as_deref().ok_or_else(|| {
+            CommandError::new("bootstrap over ssh needs a private key that may write to the repository")
+                .with_hint("give its file with --private-key-file, and its passphrase with --password")
+        })?;
+        let url = |hostname| repository::parse_url(&ssh::address(&self.url, &self.username, hostname)?);
+        SshAccess::gather(
+            &url(None)?,
+            &url(self.ssh_hostname.as_deref())?,
+            file,
+            self.password.as_deref(),
+            &self.ssh_hostkey_algos,
+            console,
+        )
+        .await
+        .map(Some)
+    }
+
+    /// The address that the cluster follows.
+    fn followed_url(&self, repository: &Repository) -> Result<String> {
+        match repository.credentials.ssh {
+            Some(_) => ssh::address(&self.url, &self.username, self.ssh_hostname.as_deref()),
+            None => Ok(repository.url()),
+        }
+    }
+
+    fn sync(&self, cluster: &Cluster, repository: &Repository) -> Result<Sync> {
+        Ok(Sync {
             name: cluster.namespace.clone(),
             namespace: cluster.namespace.clone(),
-            url: repository.url(),
+            url: self.followed_url(repository)?,
             branch: self.branch.clone(),
             secret: repository
                 .credentials
@@ -198,7 +240,7 @@ impl Git {
                 .then(|| self.secret_name.clone()),
             path: self.path.clone(),
             interval: self.interval.clone(),
-        }
+        })
     }
 
     fn message(&self, text: &str) -> String {

@@ -11,6 +11,7 @@ use sluice_git::{
 use sluice_kustomize::{BuildOptions, LoadRestrictions};
 use sluice_vfs::{FileSystem as _, VirtualPath};
 
+use super::ssh::SshAccess;
 use crate::error::{CommandError, Result};
 use crate::manifests::KUSTOMIZATION_FILE;
 use crate::output::Console;
@@ -25,16 +26,21 @@ pub(crate) struct Credentials {
     pub(crate) password: Option<String>,
     pub(crate) bearer: bool,
     pub(crate) certificate_authority: Option<Vec<u8>>,
+    /// Over ssh this takes the place of all others.
+    pub(crate) ssh: Option<SshAccess>,
 }
 
 impl Credentials {
     /// Whether the cluster needs a Secret.
     pub(crate) fn is_needed(&self) -> bool {
-        self.password.is_some() || self.certificate_authority.is_some()
+        self.password.is_some() || self.certificate_authority.is_some() || self.ssh.is_some()
     }
 
     /// The Secret's fields by Flux's conventions.
     pub(crate) fn fields(&self) -> Map<String, Value> {
+        if let Some(ssh) = &self.ssh {
+            return ssh.fields();
+        }
         let mut fields = Map::new();
         match &self.password {
             Some(token) if self.bearer => {
@@ -81,6 +87,18 @@ pub(crate) fn join(path: &str, directory: &str) -> String {
     }
 }
 
+/// Reads `--url`.
+///
+/// # Errors
+/// It is no address of a repository.
+pub(crate) fn parse_url(url: &str) -> Result<RemoteUrl> {
+    RemoteUrl::parse(url).map_err(|error| {
+        CommandError::new(format!("--url: {error}")).with_hint(
+            "write it as https://host/organisation/repository or ssh://git@host/organisation/repository",
+        )
+    })
+}
+
 /// One branch of a remote repository.
 #[derive(Clone)]
 pub(crate) struct Repository {
@@ -104,16 +122,11 @@ impl Repository {
         author: Person,
         timeout: Duration,
     ) -> Result<Self> {
-        let url = RemoteUrl::parse(url).map_err(|error| {
-            CommandError::new(format!("--url: {error}"))
-                .with_hint("write it as https://host/organisation/repository")
-        })?;
-        if url.scheme() == "ssh" {
-            return Err(CommandError::new("bootstrap over ssh is not available yet")
-                .with_hint("use the https address"));
-        }
-        let mut remote = Remote::new(url);
-        if credentials.password.is_some() {
+        let mut remote = Remote::new(parse_url(url)?);
+        if let Some(ssh) = &credentials.ssh {
+            remote.authentication = Authentication::None;
+            remote.ssh = Some(ssh.credentials());
+        } else if credentials.password.is_some() {
             remote.authentication = credentials.authentication();
         } else if remote.authentication != Authentication::None {
             return Err(CommandError::new(
@@ -268,6 +281,9 @@ impl Repository {
             Err(error) if matches!(error.kind(), ErrorKind::Empty | ErrorKind::ReferenceNotFound) => None,
             Err(error) => {
                 let hint = match error.kind() {
+                    ErrorKind::Authentication if self.credentials.ssh.is_some() => {
+                        "check that the key has access to the repository"
+                    }
                     ErrorKind::Authentication => "check --username and --password",
                     ErrorKind::NotFound => "check --url; the repository must exist",
                     _ => "check --url and the network",
@@ -318,7 +334,10 @@ fn documents(text: &[u8]) -> Result<Vec<Value>> {
     values.filter(|value| !matches!(value, Ok(Value::Null))).collect()
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+/// Runs work that blocks.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| CommandError::new(format!("the work was interrupted: {error}")))?
@@ -344,6 +363,7 @@ mod tests {
             password: Some("token".into()),
             bearer: false,
             certificate_authority: Some(b"PEM".to_vec()),
+            ssh: None,
         };
         assert_eq!(
             Value::Object(credentials.fields()),
