@@ -81,17 +81,6 @@ pub(crate) enum Command {
     Version(command::version::Version),
 }
 
-impl Command {
-    /// Whether the command talks to a cluster or a repository.
-    pub(crate) fn is_online(&self) -> bool {
-        match self {
-            Self::Build(build) => build.is_online(),
-            Self::Completion { .. } | Self::Helm(_) | Self::Kustomize(_) => false,
-            _ => true,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
-use arguments::{Arguments, Command};
+use arguments::Arguments;
 use error::CommandError;
 
 mod arguments;
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
         Err(error) => return told(&error),
     };
     let console = output::Console::new();
-    let outcome =
-        prepare(&arguments.command).and_then(|runtime| runtime.block_on(command::run(arguments, &console)));
+    let outcome = command::run_offline(&arguments, &console)
+        .unwrap_or_else(|| prepare().and_then(|runtime| runtime.block_on(command::run(arguments, &console))));
     match outcome {
         Ok(code) => code,
         Err(error) => {
@@ -36,17 +36,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sets up what a command runs on. One that needs no network gets neither threads nor TLS, so that scripts can
-/// call it often.
-fn prepare(command: &Command) -> error::Result<Runtime> {
-    let runtime = if command.is_online() {
-        // An error means that a provider stands already, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Runtime::new()
-    } else {
-        Builder::new_current_thread().build()
-    };
-    runtime.map_err(|error| CommandError::new(format!("the threads of the program cannot start: {error}")))
+/// Sets up what a command runs on that talks to a cluster or a repository.
+fn prepare() -> error::Result<Runtime> {
+    // An error means that a provider stands already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Runtime::new()
+        .map_err(|error| CommandError::new(format!("the threads of the program cannot start: {error}")))
 }
 
 /// Prints help to standard output and a wrong use to standard error. Every failure exits with 1, as `flux` does;

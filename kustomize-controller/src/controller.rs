@@ -21,6 +21,7 @@ use crate::drift::{DriftWatch, mark_rules};
 use crate::kustomization::{KustomizationReconciler, Shared, source_of, taken_over};
 use crate::metrics::OwnMetrics;
 use crate::pending::Notes;
+use crate::remote_bases::RemoteAccess;
 use crate::settings::Settings;
 use crate::sources::{SourceObject, Sources};
 
@@ -55,9 +56,11 @@ pub(crate) async fn register(mut manager: Manager, args: Args) -> Result<Manager
         own_metrics.clone(),
     ));
     let marks = mark_rules(crate::NAME, taken_over(&settings));
+    let remote_bases = (!args.no_remote_bases).then(|| RemoteAccess::new(manager.stop_token().clone()));
     let shared = Shared {
         remote,
         fetcher,
+        remote_bases,
         sources: sources.clone(),
         notes: Arc::clone(&notes),
         metrics: own_metrics,

@@ -16,6 +16,7 @@ mod drift;
 mod kustomization;
 mod metrics;
 mod pending;
+mod remote_bases;
 mod settings;
 mod sources;
 

@@ -22,6 +22,7 @@ pub mod audit;
 pub mod conformance;
 pub mod control_plane;
 pub mod error;
+pub mod files;
 pub mod git;
 mod loopback;
 pub mod process;

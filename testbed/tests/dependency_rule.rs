@@ -226,6 +226,18 @@ fn the_build_of_a_kustomization_is_shared() {
     }
 }
 
+/// The engine knows where remote bases come from as a trait only; what fetches them serves those that build.
+#[test]
+fn remote_bases_are_fetched_for_those_that_build() {
+    let graph = graph(&metadata());
+    let users: BTreeSet<&str> = graph
+        .values()
+        .filter(|(_, needs)| needs.iter().any(|need| graph[need].0 == "sluice-remote-bases"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(users, BTreeSet::from(["kustomize-controller", "sluice"]));
+}
+
 #[test]
 fn one_tls_provider_and_one_http_stack_stand_in_the_tree() {
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -41,12 +41,6 @@ struct BuildKustomization {
 }
 
 impl Build {
-    /// Whether the command asks a cluster.
-    pub(crate) fn is_online(&self) -> bool {
-        let What::Kustomization(build) = &self.what;
-        !build.dry_run
-    }
-
     /// Prints the manifests, each ended by a separator as in `flux`.
     ///
     /// # Errors

@@ -1,10 +1,13 @@
 //! `sluice kustomize build`: what `kustomize build` prints, without a cluster.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use clap::{Subcommand, ValueEnum};
-use sluice_kustomize::{BuildOptions, LoadRestrictions, Reorder};
-use sluice_vfs::VirtualPath;
+use sluice_kustomize::{BuildOptions, GitAddress, LoadRestrictions, RemoteResolver, Reorder};
+use sluice_remote_bases::{Limits, RemoteBases};
+use sluice_vfs::{FileSystem, VirtualPath};
 
 use crate::disk::DiskFileSystem;
 use crate::error::{CommandError, Result};
@@ -25,7 +28,7 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 struct Build {
-    /// Directory with a kustomization file
+    /// Directory with a kustomization file, or the address of one in a Git repository
     #[arg(default_value = ".")]
     path: PathBuf,
     /// The order of the objects
@@ -81,14 +84,7 @@ impl Kustomize {
 
 impl Build {
     fn run(&self, console: &Console) -> Result<String> {
-        let wrong = |error: std::io::Error| {
-            CommandError::new(format!("{}: {error}", self.path.display())).with_hint("name a directory")
-        };
-        let directory = self.path.canonicalize().map_err(wrong)?;
-        // Bases may lie anywhere on the disk, so the root is that of the disk.
-        let files = DiskFileSystem::new(Path::new("/")).map_err(wrong)?;
-        let path = VirtualPath::parse(&directory.to_string_lossy())
-            .map_err(|error| CommandError::new(error.to_string()))?;
+        let remote = Remote(RemoteBases::new(std::env::temp_dir(), Limits::default()));
         let options = BuildOptions {
             reorder: match self.reorder {
                 Order::Legacy => Reorder::Legacy,
@@ -99,13 +95,48 @@ impl Build {
                 Restrictor::None => LoadRestrictions::None,
             },
             managed_by_label: self.enable_managedby_label,
+            remote: Some(&remote),
             ..BuildOptions::default()
         };
-        let built = sluice_kustomize::build(&files, &path, &options)
-            .map_err(|error| CommandError::new(error.to_string()))?;
+        let failed = |error: sluice_kustomize::Error| CommandError::new(error.to_string());
+        let built = match self.path.to_str().and_then(GitAddress::parse) {
+            Some(address) => sluice_kustomize::build_address(&address, &options).map_err(failed)?,
+            None => self.build_directory(&options)?,
+        };
         built.warnings.iter().for_each(|warning| console.warning(warning));
-        built
-            .to_yaml()
-            .map_err(|error| CommandError::new(error.to_string()))
+        built.to_yaml().map_err(failed)
+    }
+
+    fn build_directory(&self, options: &BuildOptions<'_>) -> Result<sluice_kustomize::Build> {
+        let wrong = |error: std::io::Error| {
+            CommandError::new(format!("{}: {error}", self.path.display())).with_hint("name a directory")
+        };
+        let directory = self.path.canonicalize().map_err(wrong)?;
+        // Bases may lie anywhere on the disk, so the root is that of the disk.
+        let files = DiskFileSystem::new(Path::new("/")).map_err(wrong)?;
+        let path = VirtualPath::parse(&directory.to_string_lossy())
+            .map_err(|error| CommandError::new(error.to_string()))?;
+        sluice_kustomize::build(&files, &path, options).map_err(|error| CommandError::new(error.to_string()))
+    }
+}
+
+/// Fetches remote bases, and sets up TLS when the first is asked for.
+struct Remote(RemoteBases);
+
+impl Remote {
+    fn online(&self) -> &RemoteBases {
+        // An error means that a provider stands already, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        &self.0
+    }
+}
+
+impl RemoteResolver for Remote {
+    fn read_file(&self, address: &str) -> std::result::Result<Bytes, String> {
+        self.online().read_file(address)
+    }
+
+    fn open_base(&self, address: &GitAddress) -> std::result::Result<Arc<dyn FileSystem>, String> {
+        self.online().open_base(address)
     }
 }

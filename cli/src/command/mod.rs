@@ -34,6 +34,23 @@ use crate::cluster::{Cluster, ClusterArguments};
 use crate::error::{CommandError, Result};
 use crate::output::Console;
 
+/// Runs a command that talks to no cluster, without threads and TLS, so that scripts can call it often. `None` for
+/// every other command.
+pub(crate) fn run_offline(arguments: &Arguments, console: &Console) -> Option<Result<ExitCode>> {
+    match &arguments.command {
+        Command::Completion { shell } => {
+            complete(*shell, console);
+            Some(Ok(ExitCode::SUCCESS))
+        }
+        Command::Helm(helm) => {
+            let rendered = helm.run(&arguments.cluster, console);
+            Some(rendered.map(|()| ExitCode::SUCCESS))
+        }
+        Command::Kustomize(kustomize) => Some(kustomize.run(console).map(|()| ExitCode::SUCCESS)),
+        _ => None,
+    }
+}
+
 /// Runs what the arguments ask for.
 ///
 /// # Errors
@@ -44,7 +61,6 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
         Command::Bootstrap(bootstrap) => bootstrap.run(&arguments.cluster, console).await?,
         Command::Build(build) => build.run(&arguments.cluster, console).await?,
         Command::Check(check) => return check.run(&connect().await?, console).await,
-        Command::Completion { shell } => complete(*shell, console),
         Command::Create(create) => create.run(&arguments.cluster, console).await?,
         Command::Debug(debug) => {
             let cluster = connect().await?;
@@ -61,18 +77,19 @@ pub(crate) async fn run(arguments: Arguments, console: &Console) -> Result<ExitC
             let cluster = connect().await?;
             bounded(&arguments.cluster, export.run(&cluster, console)).await?;
         }
+        Command::Completion { .. } | Command::Helm(_) | Command::Kustomize(_) => {
+            return run_offline(&arguments, console).unwrap_or(Ok(ExitCode::SUCCESS));
+        }
         Command::Get(get) if get.watches() => get.run(&connect().await?, console).await?,
         Command::Get(get) => {
             let cluster = connect().await?;
             bounded(&arguments.cluster, get.run(&cluster, console)).await?;
         }
-        Command::Helm(helm) => helm.run(&arguments.cluster, console)?,
         Command::Install(install) => {
             install
                 .run(&arguments.cluster, arguments.verbose, console)
                 .await?;
         }
-        Command::Kustomize(kustomize) => kustomize.run(console)?,
         Command::Logs(logs) => logs.run(&connect().await?, console).await?,
         Command::Reconcile(reconcile) => reconcile.run(&connect().await?, console).await?,
         Command::Resume(resume) => resume.run(&connect().await?, console).await?,

@@ -14,6 +14,7 @@ use sluice_api::kustomize::{GROUP, Kustomization};
 use sluice_apply::Object;
 use sluice_artifact::ignore::{IgnoreRules, load_patterns, read_patterns};
 use sluice_kustomization::{BuildError, BuildInput, Ignored, VariableMap};
+use sluice_remote_bases::{Limits, RemoteBases};
 use sluice_vfs::VirtualPath;
 
 use crate::cluster::{Cluster, ClusterArguments};
@@ -208,6 +209,7 @@ impl<'command> Builder<'command> {
             strict: self.arguments.strict_substitute,
             owner_labels: sluice_kustomization::owner_labels(&namespace, &name),
             ignored: Some(self.ignored(&real)?),
+            remote: Some(Box::new(RemoteBases::new(std::env::temp_dir(), Limits::default()))),
             deadline: Instant::now() + self.timeout,
         };
         let place = input.directory.clone();

@@ -21,4 +21,5 @@ mod manifests;
 mod objects;
 mod reading;
 mod site;
+mod remote_bases;
 mod support;

@@ -96,7 +96,34 @@ pub fn fetch(
     }
 }
 
+/// Fetches what `git fetch --depth=1 URL NAME` fetches: the remote's `HEAD` for an empty name, the commit for a
+/// full hash, else the reference that the name abbreviates, a tag before a branch.
+///
+/// # Errors
+/// As [`fetch`]. A remote may refuse a commit that no reference points to.
+pub fn fetch_abbreviated(
+    remote: &Remote,
+    name: &str,
+    scratch: &Path,
+    budget: &Budget,
+) -> Result<Checkout, Error> {
+    let connection = Connection::open(remote, Service::UploadPack, budget)
+        .map_err(|error| error.context(format!("{CLONE} '{}'", remote.url)))?;
+    let fetcher = Fetcher {
+        remote,
+        connection,
+        scratch,
+        budget,
+    };
+    match ObjectId::from_hex(name.as_bytes()) {
+        Ok(id) => fetcher.any_commit(id),
+        Err(_) => fetcher.abbreviated(if name.is_empty() { HEAD } else { name }),
+    }
+}
+
 const CLONE: &str = "unable to clone";
+
+const HEAD: &str = "HEAD";
 
 struct Fetcher<'a> {
     remote: &'a Remote,
@@ -180,6 +207,40 @@ impl Fetcher<'_> {
             )
         })?;
         Ok(self.checkout(Some(name.to_owned()), commit, tag, store))
+    }
+
+    /// Git's order of what a short name may stand for.
+    fn abbreviated(mut self, name: &str) -> Result<Checkout, Error> {
+        let candidates = [
+            name.to_owned(),
+            format!("refs/{name}"),
+            format!("refs/tags/{name}"),
+            format!("refs/heads/{name}"),
+            format!("refs/remotes/{name}"),
+            format!("refs/remotes/{name}/{HEAD}"),
+        ];
+        let prefixes: Vec<&str> = candidates.iter().map(String::as_str).collect();
+        let listed = list_over(&mut self.connection, &prefixes)
+            .map_err(|error| error.context(format!("{CLONE} '{}'", self.remote.url)))?;
+        let head = listed.head.as_ref().and_then(|head| head.commit);
+        let object = candidates.iter().find_map(|candidate| {
+            let found = listed.find(candidate).map(|reference| reference.object);
+            found.or(head.filter(|_| candidate == HEAD))
+        });
+        let Some(object) = object else {
+            let text = format!("{CLONE} '{}': couldn't find remote ref {name:?}", self.remote.url);
+            return Err(Error::new(ErrorKind::ReferenceNotFound, text));
+        };
+        let store = self.receive(&[object], true)?;
+        let (commit, tag) = peel(&store, object)?;
+        Ok(self.checkout(Some(name.to_owned()), commit, tag, store))
+    }
+
+    /// A commit by its hash alone, whether a reference leads to it or not.
+    fn any_commit(mut self, id: ObjectId) -> Result<Checkout, Error> {
+        let store = self.receive(&[id], true)?;
+        let (commit, tag) = peel(&store, id)?;
+        Ok(self.checkout(None, commit, tag, store))
     }
 
     fn commit(mut self, id: ObjectId, reference: &Reference) -> Result<Checkout, Error> {

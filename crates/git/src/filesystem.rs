@@ -5,121 +5,112 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use sluice_vfs::{Entry, EntryKind, FileSystem, FileSystemError, VirtualPath};
 
-use crate::store::ObjectStore;
 use crate::{Error, ErrorKind, ObjectId, Tree, TreeEntryKind};
 
 /// Symbolic links followed for one path, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// What a path leads to once links are followed, and the objects that it is read from.
-enum Target<'a> {
-    Directory(&'a ObjectStore, ObjectId),
+/// What a path leads to once links are followed.
+enum Target<'t> {
+    Directory(&'t Tree, ObjectId),
     /// A submodule whose contents are not here.
     EmptyDirectory,
-    File(&'a ObjectStore, ObjectId),
+    File(&'t Tree, ObjectId),
 }
 
-/// A directory on the way, in the tree of the repository or of a submodule.
-struct Step<'a> {
-    owner: &'a Tree,
-    /// The path inside the owner.
-    path: Vec<u8>,
-    directory: ObjectId,
-}
+/// Where a path leads, and the names on the way there without links; `None` if it leads nowhere.
+type Followed<'t> = Option<(Target<'t>, Vec<Vec<u8>>)>;
 
-impl<'a> Step<'a> {
-    fn root(owner: &'a Tree) -> Self {
-        Self {
-            owner,
-            path: Vec::new(),
-            directory: owner.root,
-        }
-    }
-
-    fn child(&self, name: &[u8]) -> Vec<u8> {
-        let mut path = self.path.clone();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        path
-    }
+/// A directory on the way to a target.
+struct Place<'t> {
+    /// The tree that holds it: this repository's, or a submodule's.
+    tree: &'t Tree,
+    id: ObjectId,
+    /// How many names lead to the root of `tree`.
+    start: usize,
 }
 
 impl Tree {
-    fn follow(&self, path: &VirtualPath) -> Result<Option<Target<'_>>, FileSystemError> {
+    fn follow(&self, path: &VirtualPath) -> Result<Followed<'_>, FileSystemError> {
         let mut pending: VecDeque<Vec<u8>> = path.components().map(|name| name.as_bytes().to_vec()).collect();
-        let mut directories = vec![Step::root(self)];
+        let mut places = vec![Place {
+            tree: self,
+            id: self.root,
+            start: 0,
+        }];
+        let mut names: Vec<Vec<u8>> = Vec::new();
         let mut links = 0;
         while let Some(name) = pending.pop_front() {
             match name.as_slice() {
                 b"" | b"." => continue,
                 b".." => {
-                    directories.pop();
-                    if directories.is_empty() {
+                    places.pop();
+                    if names.pop().is_none() {
                         return Err(FileSystemError::Escapes(path.clone()));
                     }
                     continue;
                 }
                 _ => {}
             }
-            let Some(directory) = directories.last() else {
+            let Some(&Place { tree, id, start }) = places.last() else {
                 return Ok(None);
             };
-            let owner = directory.owner;
-            let children = owner
+            let children = tree
                 .store
-                .children(&directory.directory)
+                .children(&id)
                 .map_err(|error| unreadable(path, &error))?;
             let Some(child) = children.iter().find(|child| child.name == name) else {
                 return Ok(None);
             };
             let is_last = pending.is_empty();
+            if child.kind == TreeEntryKind::Symlink {
+                links += 1;
+                let target = tree.link_target(&child.id, path, links)?;
+                for part in target.split(|byte| *byte == b'/').rev() {
+                    pending.push_front(part.to_vec());
+                }
+                continue;
+            }
+            names.push(name);
             match child.kind {
-                TreeEntryKind::Directory => {
-                    let step = Step {
-                        owner,
-                        path: directory.child(&name),
-                        directory: child.id,
-                    };
-                    directories.push(step);
-                }
-                TreeEntryKind::File | TreeEntryKind::Executable => {
-                    return Ok(is_last.then_some(Target::File(&owner.store, child.id)));
-                }
-                TreeEntryKind::Submodule => match owner.mounts.get(&directory.child(&name)) {
-                    Some(mounted) => directories.push(Step::root(mounted)),
-                    None => return Ok(is_last.then_some(Target::EmptyDirectory)),
+                TreeEntryKind::Directory => places.push(Place {
+                    tree,
+                    id: child.id,
+                    start,
+                }),
+                TreeEntryKind::Submodule => match tree.mounts.get(&names[start..].join(&b'/')) {
+                    Some(submodule) => places.push(Place {
+                        tree: submodule,
+                        id: submodule.root,
+                        start: names.len(),
+                    }),
+                    None => return Ok(is_last.then_some((Target::EmptyDirectory, names))),
                 },
-                TreeEntryKind::Symlink => {
-                    links += 1;
-                    if links > MAX_LINKS {
-                        let reason = "too many levels of symbolic links".to_owned();
-                        return Err(FileSystemError::Io {
-                            path: path.clone(),
-                            reason,
-                        });
-                    }
-                    let target = owner
-                        .store
-                        .blob(&child.id)
-                        .map_err(|error| unreadable(path, &error))?;
-                    if target.starts_with(b"/") {
-                        return Err(FileSystemError::Escapes(path.clone()));
-                    }
-                    for part in target.split(|byte| *byte == b'/').rev() {
-                        pending.push_front(part.to_vec());
-                    }
-                }
+                _ => return Ok(is_last.then_some((Target::File(tree, child.id), names))),
             }
         }
-        Ok(directories
+        Ok(places
             .last()
-            .map(|step| Target::Directory(&step.owner.store, step.directory)))
+            .map(|place| (Target::Directory(place.tree, place.id), names)))
+    }
+
+    /// Where the link leads that is met as the `count`th on the way to `path`.
+    fn link_target(&self, id: &ObjectId, path: &VirtualPath, count: usize) -> Result<Bytes, FileSystemError> {
+        if count > MAX_LINKS {
+            return Err(FileSystemError::Io {
+                path: path.clone(),
+                reason: "too many levels of symbolic links".to_owned(),
+            });
+        }
+        let target = self.store.blob(id).map_err(|error| unreadable(path, &error))?;
+        if target.starts_with(b"/") {
+            return Err(FileSystemError::Escapes(path.clone()));
+        }
+        Ok(target)
     }
 
     fn kind_of(&self, path: &VirtualPath) -> Result<Option<EntryKind>, FileSystemError> {
-        Ok(self.follow(path)?.map(|target| match target {
+        Ok(self.follow(path)?.map(|(target, _)| match target {
             Target::Directory(..) | Target::EmptyDirectory => EntryKind::Directory,
             Target::File(..) => EntryKind::File,
         }))
@@ -136,18 +127,21 @@ fn unreadable(path: &VirtualPath, error: &Error) -> FileSystemError {
 impl FileSystem for Tree {
     fn read(&self, path: &VirtualPath) -> Result<Bytes, FileSystemError> {
         match self.follow(path)? {
-            Some(Target::File(store, id)) => store.blob(&id).map_err(|error| match error.kind() {
-                ErrorKind::Limit => {
-                    let size = store.header(&id).ok().flatten().map_or(0, |(_, size)| size);
-                    FileSystemError::TooLarge {
-                        path: path.clone(),
-                        size,
-                        limit: store.object_limit(),
+            Some((Target::File(tree, id), _)) => {
+                let store = &tree.store;
+                store.blob(&id).map_err(|error| match error.kind() {
+                    ErrorKind::Limit => {
+                        let size = store.header(&id).ok().flatten().map_or(0, |(_, size)| size);
+                        FileSystemError::TooLarge {
+                            path: path.clone(),
+                            size,
+                            limit: store.object_limit(),
+                        }
                     }
-                }
-                _ => unreadable(path, &error),
-            }),
-            Some(Target::Directory(..) | Target::EmptyDirectory) => {
+                    _ => unreadable(path, &error),
+                })
+            }
+            Some((Target::Directory(..) | Target::EmptyDirectory, _)) => {
                 Err(FileSystemError::IsDirectory(path.clone()))
             }
             None => Err(FileSystemError::NotFound(path.clone())),
@@ -158,15 +152,30 @@ impl FileSystem for Tree {
         self.kind_of(path)
     }
 
+    fn real_path(&self, path: &VirtualPath) -> Result<VirtualPath, FileSystemError> {
+        let Some((_, names)) = self.follow(path)? else {
+            return Ok(path.clone());
+        };
+        let joined = names.join(&b'/');
+        let text = std::str::from_utf8(&joined).map_err(|_| FileSystemError::Io {
+            path: path.clone(),
+            reason: format!("leads to {}, which is not UTF-8", joined.escape_ascii()),
+        })?;
+        VirtualPath::parse(text).map_err(|_| FileSystemError::Escapes(path.clone()))
+    }
+
     /// Lists a directory. Links that lead nowhere or outside are left out, as are names that are not UTF-8.
     fn list(&self, path: &VirtualPath) -> Result<Vec<Entry>, FileSystemError> {
-        let (store, id) = match self.follow(path)? {
-            Some(Target::Directory(store, id)) => (store, id),
-            Some(Target::EmptyDirectory) => return Ok(Vec::new()),
-            Some(Target::File(..)) => return Err(FileSystemError::NotDirectory(path.clone())),
+        let (tree, id) = match self.follow(path)? {
+            Some((Target::Directory(tree, id), _)) => (tree, id),
+            Some((Target::EmptyDirectory, _)) => return Ok(Vec::new()),
+            Some((Target::File(..), _)) => return Err(FileSystemError::NotDirectory(path.clone())),
             None => return Err(FileSystemError::NotFound(path.clone())),
         };
-        let children = store.children(&id).map_err(|error| unreadable(path, &error))?;
+        let children = tree
+            .store
+            .children(&id)
+            .map_err(|error| unreadable(path, &error))?;
         let mut entries = Vec::with_capacity(children.len());
         for child in children.iter() {
             let Ok(name) = std::str::from_utf8(&child.name) else {

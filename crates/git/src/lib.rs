@@ -1,7 +1,7 @@
 //! Git over HTTP(S) and SSH, without a git program and without a work tree.
 //!
-//! [`list_references`] and [`resolve`] ask a remote what it has, [`fetch`] brings one commit into a
-//! temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it,
+//! [`list_references`] and [`resolve`] ask a remote what it has, [`fetch`] and [`fetch_abbreviated`] bring one
+//! commit into a temporary object store whose [`Tree`] is read directly, [`VerificationKeys`] say who may have signed it,
 //! [`Checkout::with_submodules`] adds other repositories to it, and
 //! [`NewCommit`] with [`push`] writes a commit back. What is selected, how revisions are written and what errors say follows Flux's `pkg/git`.
 //!
@@ -37,7 +37,7 @@ pub use budget::Budget;
 pub use commit::{Commit, Person, Tag};
 pub use edit::{Change, EditError, NewCommit, PreparedCommit};
 pub use error::{Error, ErrorKind};
-pub use fetch::{Checkout, fetch};
+pub use fetch::{Checkout, fetch, fetch_abbreviated};
 pub use push::{PushError, push};
 pub use reference::{DEFAULT_BRANCH, Reference};
 pub use references::{Head, RemoteReference, RemoteReferences, list_references, resolve};

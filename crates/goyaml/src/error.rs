@@ -98,6 +98,12 @@ impl Error {
         &self.0.problem
     }
 
+    /// What to do; empty if nothing can be said.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        self.0.remedy
+    }
+
     /// The text of the error that the Go library returns in the same case (`yaml: line 3: ...`), for
     /// places where users or tools compare it.
     #[must_use]

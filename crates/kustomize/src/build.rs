@@ -6,7 +6,7 @@ use crate::accumulator::{SchemaState, Target};
 use crate::error::Result;
 use crate::field_specs::FieldSpec;
 use crate::kustomization::SortOptions;
-use crate::loader::{Loader, Session};
+use crate::loader::{GitAddress, Loader, Session};
 use crate::options::{BuildOptions, Reorder};
 use crate::resource_map::{ResourceMap, sort};
 use crate::transformers::Labels;
@@ -42,8 +42,29 @@ impl Build {
 /// are known.
 pub fn build(files: &dyn FileSystem, root: &VirtualPath, options: &BuildOptions<'_>) -> Result<Build> {
     let session = Session::new(options);
+    run(Loader::new(&session, files, root)?)
+}
+
+/// Builds the kustomization in a directory of a remote repository, which `options.remote` fetches.
+///
+/// # Errors
+/// As [`build`], and what the resolver says.
+pub fn build_address(address: &GitAddress, options: &BuildOptions<'_>) -> Result<Build> {
+    let session = Session::new(options);
+    run(Loader::at_address(&session, address)?)
+}
+
+fn run(loader: Loader<'_>) -> Result<Build> {
+    let root = loader.display("");
+    let root = if root.is_empty() { ".".to_owned() } else { root };
     let schema = SchemaState::new();
-    let target = Target::load(Loader::new(&session, files, root)?, &schema)?;
+    let target = Target::load(loader, &schema).map_err(|error| error.complete(&root))?;
+    finish(&target, &schema).map_err(|error| error.complete(target.file()))
+}
+
+fn finish(target: &Target<'_, '_>, schema: &SchemaState) -> Result<Build> {
+    let session = target.session();
+    let options = session.options;
     target.choose_schema(true)?;
     let mut resources = target.build()?;
     let kustomization = target.kustomization();

@@ -157,7 +157,36 @@ impl Error {
         } else {
             ErrorKind::Yaml
         };
-        Self::new(kind, error.problem()).at_line(error.line().unwrap_or(0))
+        Self::new(kind, error.problem())
+            .at_line(error.line().unwrap_or(0))
+            .remedy(error.remedy())
+    }
+
+    /// Names the kustomization file, and what helps against the kind of problem, where nothing better is known.
+    #[must_use]
+    pub(crate) fn complete(self, file: &str) -> Self {
+        let remedy = match self.kind() {
+            ErrorKind::File => "check the path, or add the file",
+            ErrorKind::Restricted => "refer only to files of the same directory",
+            ErrorKind::Cycle => "remove the reference",
+            ErrorKind::Remote => "check the address, and whether its host can be reached without credentials",
+            ErrorKind::Yaml => "correct the text at that place",
+            ErrorKind::Kustomization => "correct the kustomization file",
+            ErrorKind::Resource => "correct the object in its file",
+            ErrorKind::DuplicateId => "remove one of the objects, or give them different names",
+            ErrorKind::Reference => "correct the name, or add the object",
+            ErrorKind::Patch => "correct the patch, or the object that it is for",
+            ErrorKind::Generator => "correct the generator, or the file that it reads",
+            ErrorKind::Transformer => {
+                "correct the field of the object, or the configuration of the transformer"
+            }
+            ErrorKind::Replacement => "correct the replacement",
+            ErrorKind::Variable => "correct the variable, or use replacements",
+            ErrorKind::Schema => "correct the OpenAPI document",
+            ErrorKind::Plugin => "use what is built in",
+            ErrorKind::Limit => "split the kustomization",
+        };
+        self.remedy(remedy).in_file(file)
     }
 }
 

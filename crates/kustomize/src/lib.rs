@@ -4,7 +4,7 @@
 //! [`build`] reads a directory of a [`FileSystem`](sluice_vfs::FileSystem) and returns a [`Build`] with the
 //! objects in order. Builds share nothing and may run in parallel. What a build depended on is known to the
 //! file system that it was given (see `sluice_vfs`); [`Build::remote`] says whether it also depended on
-//! something fetched from elsewhere.
+//! something fetched from elsewhere. What is fetched comes through a [`RemoteResolver`].
 //!
 //! [`Kustomization`] reads, changes and writes kustomization files on their own.
 
@@ -24,11 +24,12 @@ mod schema;
 mod transformers;
 mod tree;
 
-pub use build::{Build, build};
+pub use build::{Build, build, build_address};
 pub use error::{Error, ErrorKind};
 pub use field_specs::FieldSpec;
 pub use kustomization::Kustomization;
-pub use options::{BuildOptions, Limits, LoadRestrictions, RemoteBase, RemoteResolver, Reorder};
+pub use loader::GitAddress;
+pub use options::{BuildOptions, Limits, LoadRestrictions, RemoteResolver, Reorder};
 pub use resource::{Gvk, Resource, ResourceId};
 pub use resource_map::ResourceMap;
 

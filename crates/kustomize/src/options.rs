@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sluice_vfs::{FileSystem, VirtualPath};
+use sluice_vfs::FileSystem;
+
+use crate::loader::GitAddress;
 
 /// In which order the objects come out, unless the root kustomization has `sortOptions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -52,14 +54,6 @@ impl Default for Limits {
     }
 }
 
-/// A base that was fetched from elsewhere.
-pub struct RemoteBase {
-    /// The repository's files.
-    pub files: Arc<dyn FileSystem>,
-    /// The directory in it that the address asks for.
-    pub path: VirtualPath,
-}
-
 /// Fetches what a kustomization names by address. Called from the thread of the build.
 pub trait RemoteResolver {
     /// Reads a file by its `http` or `https` address.
@@ -68,12 +62,11 @@ pub trait RemoteResolver {
     /// Why the file could not be had, in words for the user.
     fn read_file(&self, address: &str) -> std::result::Result<Bytes, String>;
 
-    /// Fetches the repository of an address in any of the forms that kustomize takes for Git: `https://host/
-    /// repository//path?ref=v1`, `git@host:repository`, `github.com/owner/repository` and so on.
+    /// Fetches the repository of an address: what it holds at the reference, from its root.
     ///
     /// # Errors
-    /// Why the base could not be had, in words for the user.
-    fn open_base(&self, address: &str) -> std::result::Result<RemoteBase, String>;
+    /// Why the repository could not be had, in words for the user.
+    fn open_base(&self, address: &GitAddress) -> std::result::Result<Arc<dyn FileSystem>, String>;
 }
 
 /// How to build.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use sluice_kustomize::{BuildOptions, ErrorKind, RemoteBase, RemoteResolver, build};
+use sluice_kustomize::{BuildOptions, ErrorKind, GitAddress, RemoteResolver, build};
 use sluice_vfs::{FileSystem, MemoryFileSystem, Recorder, VirtualPath};
 
 use support::tape::{Files, Tape};
@@ -96,16 +96,12 @@ impl RemoteResolver for Resolver {
         Err("404 Not Found".to_owned())
     }
 
-    fn open_base(&self, address: &str) -> Result<RemoteBase, String> {
-        self.asked.borrow_mut().push(address.to_owned());
-        if !address.contains("example.com") {
+    fn open_base(&self, address: &GitAddress) -> Result<Arc<dyn FileSystem>, String> {
+        self.asked.borrow_mut().push(address.raw().to_owned());
+        if !address.repository().contains("example.com") {
             return Err("no such host".to_owned());
         }
-        let path = address.split_once("//base").map_or("", |_| "base");
-        Ok(RemoteBase {
-            files: self.repository.clone(),
-            path: VirtualPath::parse(path).unwrap(),
-        })
+        Ok(self.repository.clone())
     }
 }
 

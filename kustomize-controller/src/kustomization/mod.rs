@@ -34,6 +34,7 @@ use tracing::debug;
 use crate::drift::{DriftWatch, Reconciling};
 use crate::metrics::{OwnMetrics, gauge};
 use crate::pending::Notes;
+use crate::remote_bases::RemoteAccess;
 use crate::settings::Settings;
 use crate::sources::Sources;
 use apply::Desired;
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     /// The clusters that kubeconfigs lead to.
     pub(crate) remote: RemoteClusters<Arc<Discovery>>,
     pub(crate) fetcher: Fetcher,
+    /// None where remote bases are not allowed.
+    pub(crate) remote_bases: Option<RemoteAccess>,
     pub(crate) sources: Sources,
     pub(crate) notes: Arc<Notes>,
     pub(crate) metrics: OwnMetrics,
@@ -134,6 +137,11 @@ impl KustomizationReconciler {
             strict: self.settings.strict_substitution,
             owner_labels: sluice_kustomization::owner_labels(&plan.key.namespace, &plan.key.name),
             ignored: None,
+            remote: self
+                .shared
+                .remote_bases
+                .as_ref()
+                .map(|access| access.open(std::time::Instant::now() + timeout)),
             deadline: std::time::Instant::now() + timeout,
         };
         let built = self.run_build(&plan, &artifact.digest, input).await?;

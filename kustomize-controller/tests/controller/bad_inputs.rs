@@ -108,17 +108,6 @@ fn table(namespace: &str) -> Vec<Bad> {
             "BuildFailed",
             &["component path 'https://example.com/c' must be local and relative"],
         ),
-        // KUS-029
-        bad(
-            "remote base",
-            &[(
-                "kustomization.yaml",
-                "resources: ['https://example.com/base?ref=v1']\n",
-            )],
-            json!({}),
-            "BuildFailed",
-            &["example.com/base"],
-        ),
         // KUS-030
         bad(
             "outside the root",

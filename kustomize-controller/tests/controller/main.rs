@@ -16,6 +16,7 @@ mod health;
 mod pruning;
 mod remote;
 mod reports;
+mod remote_bases;
 mod requests;
 mod server;
 mod sources;

@@ -180,6 +180,8 @@ fn digest_of(input: &BuildInput) -> Option<[u8; 32]> {
         strict,
         owner_labels,
         ignored: _,
+        // What was fetched is not kept.
+        remote: _,
         deadline: _,
     } = input;
     let parts = (ENGINE, directory.as_str(), spec, variables, strict, owner_labels);

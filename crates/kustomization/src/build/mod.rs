@@ -1,4 +1,4 @@
-//! From an artifact to the objects to apply. Nothing here talks to a cluster, waits, or touches a disk.
+//! From an artifact to the objects to apply. Nothing here talks to a cluster; only remote bases are waited for.
 
 mod cache;
 mod documents;
@@ -13,7 +13,7 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 use sluice_api::kustomize::KustomizationSpec;
 use sluice_apply::{Object, normalise_all};
-use sluice_kustomize::{BuildOptions, Limits, LoadRestrictions, Reorder, Resource};
+use sluice_kustomize::{BuildOptions, Limits, LoadRestrictions, RemoteResolver, Reorder, Resource};
 use sluice_vfs::{EntryKind, FileSystem, Overlay, VirtualPath};
 
 pub use cache::BuildCache;
@@ -35,6 +35,8 @@ pub struct BuildInput {
     pub owner_labels: Vec<(String, String)>,
     /// Which files are left out, `None` for none: a controller's artifact holds what is wanted.
     pub ignored: Option<Ignored>,
+    /// Fetches remote bases; `None` where they are not allowed.
+    pub remote: Option<Box<dyn RemoteResolver + Send>>,
     /// When to give up.
     pub deadline: Instant,
 }
@@ -122,6 +124,10 @@ pub fn build(input: &BuildInput) -> Result<Built, BuildError> {
             deadline: Some(input.deadline),
             ..Limits::default()
         },
+        remote: input
+            .remote
+            .as_ref()
+            .map(|remote| &**remote as &dyn RemoteResolver),
         ..BuildOptions::default()
     };
     let built = sluice_kustomize::build(&files, &input.directory, &options)

@@ -324,6 +324,7 @@ fn run(case: &Case) -> Result<Built, String> {
         strict: true,
         owner_labels: Vec::new(),
         ignored: None,
+        remote: None,
         deadline: Instant::now() + Duration::from_secs(60),
     };
     build(&input).map_err(|error| error.to_string())

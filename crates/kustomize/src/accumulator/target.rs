@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field_specs::{FieldSpecs, load_configurations, load_crds};
 use crate::generators::{make_config_map, make_secret, merge_options};
 use crate::kustomization::Kustomization;
-use crate::loader::{Loaded, Loader, is_remote_base};
+use crate::loader::{Loaded, Loader, Session, is_remote_base};
 use crate::plugins;
 use crate::resource::{LOCAL_CONFIG, ORIGIN_ANNOTATION, Origin, Resource, read_objects};
 use crate::resource_map::ResourceMap;
@@ -59,6 +59,15 @@ impl<'a, 's> Target<'a, 's> {
             origin,
             build_metadata,
         })
+    }
+
+    pub(crate) fn session(&self) -> &'a Session<'a> {
+        self.loader.session
+    }
+
+    /// The path of the kustomization file for messages.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
     }
 
     pub(crate) fn kustomization(&self) -> &Kustomization {
@@ -127,15 +136,7 @@ impl<'a, 's> Target<'a, 's> {
             let loader = match self.loader.descend(path) {
                 Ok(loader) => loader,
                 Err(directory_error) => {
-                    // What is neither is told by what it looks like.
-                    let is_file = file_error.kind() != ErrorKind::File
-                        && !(file_error.kind() == ErrorKind::Remote && is_remote_base(path));
-                    let error = match directory_error.kind() {
-                        ErrorKind::Cycle | ErrorKind::Remote | ErrorKind::Limit if !is_file => {
-                            directory_error
-                        }
-                        _ => file_error,
-                    };
+                    let error = choose_error(path, file_error, directory_error);
                     return Err(self
                         .place(error, &field)
                         .while_doing(format!("{field} of {}", self.file)));
@@ -329,6 +330,22 @@ impl<'a, 's> Target<'a, 's> {
             .add_resources(accumulator, &paths, field)?
             .map
             .into_resources())
+    }
+}
+
+/// What is neither file nor directory is told by what it looks like.
+fn choose_error(path: &str, file: Error, directory: Error) -> Error {
+    let is_readable = !matches!(file.kind(), ErrorKind::File | ErrorKind::Remote);
+    if is_remote_base(path) {
+        return if is_readable {
+            file.while_doing(format!("and as a Git repository: {}", directory.problem()))
+        } else {
+            directory
+        };
+    }
+    match directory.kind() {
+        ErrorKind::Cycle | ErrorKind::Limit if !is_readable => directory,
+        _ => file,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Finding files and directories by the rules of kustomize.
 
-mod remote;
+mod address;
 
-pub(crate) use remote::{is_remote_base, is_remote_file};
+pub use address::GitAddress;
+pub(crate) use address::{is_remote_base, is_remote_file, redact};
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -87,7 +88,7 @@ impl Files<'_> {
 /// A root that is being built, in one of the file systems.
 #[derive(Clone)]
 struct Visited {
-    /// The address of the fetched file system; None for the given one.
+    /// The address of the fetched file system, as it was given; None for the given one.
     repository: Option<Arc<str>>,
     root: VirtualPath,
 }
@@ -130,6 +131,19 @@ impl<'a> Loader<'a> {
         Ok(loader)
     }
 
+    /// A loader for a build whose root is the directory of an address.
+    pub(crate) fn at_address(session: &'a Session<'a>, address: &GitAddress) -> Result<Self> {
+        let files = open(session, address)?;
+        Self {
+            session,
+            files: Files::Fetched(Arc::clone(&files)),
+            root: VirtualPath::root(),
+            restrictions: LoadRestrictions::RootOnly,
+            visited: Vec::new(),
+        }
+        .enter(address, files)
+    }
+
     /// The directory.
     pub(crate) fn root(&self) -> &VirtualPath {
         &self.root
@@ -146,7 +160,7 @@ impl<'a> Loader<'a> {
             .last()
             .and_then(|visited| visited.repository.as_ref())
         {
-            Some(repository) => format!("{repository}: {path}"),
+            Some(repository) => format!("{}: {path}", redact(repository)),
             None => path,
         }
     }
@@ -233,11 +247,11 @@ impl<'a> Loader<'a> {
         self.session.remote.set(true);
         let contents = remote
             .read_file(address)
-            .map_err(|reason| Error::new(ErrorKind::Remote, format!("{address}: {reason}")))?;
+            .map_err(|reason| Error::new(ErrorKind::Remote, format!("{}: {reason}", redact(address))))?;
         self.session.count(contents.len())?;
         Ok(Loaded {
             contents,
-            name: address.to_owned(),
+            name: redact(address),
         })
     }
 
@@ -255,8 +269,8 @@ impl<'a> Loader<'a> {
                 ),
             ));
         }
-        if is_remote_base(path) {
-            return self.fetch(path);
+        if let Some(address) = GitAddress::parse(path) {
+            return self.fetch(&address);
         }
         if path.starts_with('/') {
             return Err(Error::new(
@@ -295,37 +309,38 @@ impl<'a> Loader<'a> {
         Ok(loader)
     }
 
-    fn fetch(&self, address: &str) -> Result<Self> {
-        for visited in &self.visited {
-            if visited
-                .repository
-                .as_ref()
-                .is_some_and(|repository| repository.starts_with(address))
-            {
-                return Err(Error::new(
-                    ErrorKind::Cycle,
-                    format!("the remote base {address} refers to itself"),
-                )
-                .remedy("remove the reference"));
-            }
-        }
-        let Some(remote) = self.session.options.remote else {
-            return Err(forbidden(address));
+    fn fetch(&self, address: &GitAddress) -> Result<Self> {
+        let is_visited = |visited: &Visited| {
+            let repository = visited.repository.as_ref();
+            repository.is_some_and(|repository| repository.starts_with(address.raw()))
         };
-        self.session.remote.set(true);
-        let base = remote
-            .open_base(address)
-            .map_err(|reason| Error::new(ErrorKind::Remote, format!("{address}: {reason}")))?;
-        let mut loader = self.clone();
-        loader.files = Files::Fetched(base.files);
-        loader.root = base.path.clone();
-        loader.restrictions = LoadRestrictions::RootOnly;
-        loader.visited.push(Visited {
-            repository: Some(address.into()),
-            root: base.path.clone(),
+        if self.visited.iter().any(is_visited) {
+            let problem = format!("the remote base {address} refers to itself");
+            return Err(Error::new(ErrorKind::Cycle, problem).remedy("remove the reference"));
+        }
+        let files = open(self.session, address)?;
+        self.clone().enter(address, files)
+    }
+
+    /// Goes to the directory of an address whose repository is there.
+    fn enter(mut self, address: &GitAddress, files: Arc<dyn FileSystem>) -> Result<Self> {
+        self.files = Files::Fetched(files);
+        self.root = VirtualPath::root();
+        // What comes from elsewhere may never read more than its own directory.
+        self.restrictions = LoadRestrictions::RootOnly;
+        self.visited.push(Visited {
+            repository: Some(address.raw().into()),
+            root: VirtualPath::root(),
         });
-        loader.check_directory(&base.path)?;
-        Ok(loader)
+        let named = self.join(address.directory())?;
+        let in_address = |error: Error| error.in_file(address.to_string());
+        self.check_directory(&named).map_err(in_address)?;
+        let real = self.files.get().real_path(&named);
+        self.root = real.map_err(|error| in_address(file_error(&error)))?;
+        if let Some(visited) = self.visited.last_mut() {
+            visited.root = self.root.clone();
+        }
+        Ok(self)
     }
 
     /// Reads the kustomization file of the root.
@@ -351,27 +366,37 @@ impl<'a> Loader<'a> {
             found = Some((self.load(name)?, name));
         }
         found.ok_or_else(|| {
-            let directory = self.display(".");
-            let directory = if directory.is_empty() {
-                "the root"
-            } else {
-                &directory
-            };
-            Error::new(
-                ErrorKind::Kustomization,
-                format!("{directory} has no kustomization file"),
-            )
-            .remedy(format!("add one of {}", FILE_NAMES.join(", ")))
+            let directory = self.display("");
+            Error::new(ErrorKind::Kustomization, "there is no kustomization file")
+                .in_file(if directory.is_empty() { "." } else { &directory })
+                .remedy(format!("add one of {}", FILE_NAMES.join(", ")))
         })
     }
 }
 
+/// The files of the repository of an address.
+fn open(session: &Session<'_>, address: &GitAddress) -> Result<Arc<dyn FileSystem>> {
+    if address.is_forced() {
+        session.warn(format!(
+            "{address}: the prefix git:: means nothing and will be an error in a later version of kustomize; remove it"
+        ));
+    }
+    let Some(remote) = session.options.remote else {
+        return Err(forbidden(address.raw()));
+    };
+    session.remote.set(true);
+    session.check_deadline()?;
+    remote
+        .open_base(address)
+        .map_err(|reason| Error::new(ErrorKind::Remote, format!("{address}: {reason}")))
+}
+
 fn forbidden(address: &str) -> Error {
-    Error::new(
-        ErrorKind::Remote,
-        format!("{address} is remote, and remote bases are not allowed here"),
-    )
-    .remedy("copy what it holds into the repository")
+    let problem = format!(
+        "fs-security-constraint: {} is not in or below the root, and remote bases are not allowed",
+        redact(address)
+    );
+    Error::new(ErrorKind::Remote, problem).remedy("copy what it holds into the repository")
 }
 
 fn file_error(error: &FileSystemError) -> Error {

@@ -4,6 +4,7 @@ use sluice_goyaml::{Flavour, Limits, Node, parse_document};
 
 use super::Resource;
 use crate::error::Result;
+use crate::loader::GitAddress;
 use crate::tree;
 
 /// Where an object comes from.
@@ -28,7 +29,18 @@ impl Origin {
     /// The origin of what a kustomization at this origin names by `path`.
     pub(crate) fn append(&self, path: &str) -> Self {
         let mut result = self.clone();
-        result.path = clean_join(&self.path, path);
+        match GitAddress::parse(path) {
+            Some(address) => {
+                address.repository().clone_into(&mut result.repo);
+                address.reference().clone_into(&mut result.reference);
+                // kustomize writes the name that it has for the root before it is cloned.
+                result.path = match clean_join("", address.directory().trim_start_matches('/')) {
+                    root if root.is_empty() || root == "." => "notCloned".to_owned(),
+                    directory => directory,
+                };
+            }
+            None => result.path = clean_join(&self.path, path),
+        }
         result
     }
 

@@ -125,6 +125,7 @@ fn input(files: &Arc<MemoryFileSystem>, directory: &str, spec: &Value, value: &s
         strict: true,
         owner_labels: vec![("owner".to_owned(), "k".to_owned())],
         ignored: None,
+        remote: None,
         deadline: Instant::now() + Duration::from_secs(60),
     }
 }
