@@ -18,13 +18,14 @@ use sluice_vfs::VirtualPath;
 /// What a case's outcome should be.
 enum Expected {
     Output(String),
-    Failure,
+    /// With what kustomize said.
+    Failure(String),
 }
 
 fn expected(case: &Path) -> Expected {
     match std::fs::read_to_string(case.join("expected.yaml")) {
         Ok(text) => Expected::Output(text),
-        Err(_) if case.join("error").exists() => Expected::Failure,
+        Err(_) if case.join("error").exists() => Expected::Failure(support::reasons::recorded(case)),
         // kustomize 5.8.1 crashes on an image name that is no regular expression; nothing should change.
         Err(_) => {
             let pod = std::fs::read(case.join("p.yaml")).unwrap();
@@ -51,12 +52,12 @@ fn check(
         (Ok(found), Expected::Output(wanted)) if found == *wanted => Ok(()),
         (Ok(found), Expected::Output(wanted)) => Err(support::difference(wanted, &found)),
         (Err(error), Expected::Output(_)) => Err(format!("  failed: {error}\n")),
-        (Ok(_), Expected::Failure) => Err("  should have failed\n".to_owned()),
-        (Err(error), Expected::Failure) => {
+        (Ok(_), Expected::Failure(_)) => Err("  should have failed\n".to_owned()),
+        (Err(error), Expected::Failure(real)) => {
             if std::env::var_os("SLUICE_SHOW_ERRORS").is_some() {
                 eprintln!("{}: {error}", directory.display());
             }
-            Ok(())
+            support::reasons::compare_reasons(real, error.kind(), &error.to_string())
         }
     }
 }

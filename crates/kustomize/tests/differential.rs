@@ -1,5 +1,5 @@
 //! Random kustomizations, built by the engine and by the real kustomize 5.8.1: both print the same, or both
-//! fail. Each run draws fresh ones. `SLUICE_FUZZ_CASES` sets how many, `SLUICE_FUZZ_SEED` which: a failure names
+//! fail for the same reason. Each run draws fresh ones. `SLUICE_FUZZ_CASES` sets how many, `SLUICE_FUZZ_SEED` which: a failure names
 //! its seed, and that seed with one case repeats it.
 #![allow(
     clippy::unwrap_used,
@@ -105,7 +105,9 @@ fn random_kustomizations_build_as_kustomize_builds_them() {
             }
         }
     }
-    eprintln!("seeds from {first}: {built} of {cases} kustomizations build, the others fail in both");
+    eprintln!(
+        "seeds from {first}: {built} of {cases} kustomizations build, the others fail in both for the same reason"
+    );
     assert!(failed.is_empty(), "kustomize differs for the seeds {failed:?}");
     assert!(
         cases < 50 || built * 5 > cases,

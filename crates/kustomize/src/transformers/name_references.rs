@@ -108,10 +108,15 @@ pub(crate) fn fix_name_references(
 }
 
 fn reference_error(resource: &Resource, path: &str, problem: String) -> Error {
+    let remedy = if problem.contains("fits several objects") {
+        "give the objects names that differ, or refer to one by its final name"
+    } else {
+        "correct the field, or the nameReference of a configuration that leads to it"
+    };
     resource
         .error(ErrorKind::Reference, problem)
         .at_field(path)
-        .remedy("give the objects names that differ, or refer to one by its final name")
+        .remedy(remedy)
 }
 
 /// Rules by the kind of the referrer, with their place in the whole order; those for all kinds under "".

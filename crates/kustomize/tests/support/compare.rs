@@ -6,6 +6,7 @@ use std::process::Command;
 use sluice_kustomize::{BuildOptions, ErrorKind, Reorder, build};
 use sluice_vfs::{MemoryFileSystem, VirtualPath};
 
+use super::reasons::compare_reasons;
 use super::tape::Files;
 
 /// What the real kustomize prints, or its error.
@@ -49,7 +50,7 @@ fn has_crashed(error: &str) -> bool {
     error.contains("panic: ") && error.contains("goroutine ")
 }
 
-/// Builds with both; true if both succeed, false if both fail or kustomize crashes.
+/// Builds with both; true if both succeed, false if both fail for the same reason or kustomize crashes.
 ///
 /// # Errors
 /// How they differ.
@@ -60,7 +61,10 @@ pub(crate) fn compare(kustomize: &Path, files: &Files, root: &str) -> Result<boo
             if std::env::var_os("SLUICE_SHOW_ERRORS").is_some() {
                 eprintln!("kustomize: {real}ours: {kind:?}: {ours}\n");
             }
-            Ok(false)
+            if has_crashed(&real) {
+                return Ok(false);
+            }
+            compare_reasons(&real, kind, &ours).map(|()| false)
         }
         (Ok(wanted), Ok(found)) => Err(super::difference(&wanted, &found)),
         (Ok(_), Err((_, error))) => Err(format!("ours fails: {error}")),

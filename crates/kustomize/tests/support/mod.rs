@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod compare;
+pub(crate) mod reasons;
 pub(crate) mod tape;
 
 use std::path::{Path, PathBuf};
