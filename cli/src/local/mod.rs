@@ -209,7 +209,10 @@ impl<'command> Builder<'command> {
             strict: self.arguments.strict_substitute,
             owner_labels: sluice_kustomization::owner_labels(&namespace, &name),
             ignored: Some(self.ignored(&real)?),
-            remote: Some(Box::new(RemoteBases::new(std::env::temp_dir(), Limits::default()))),
+            remote: Some(Box::new(RemoteBases::new(
+                std::env::temp_dir(),
+                Limits::default(),
+            ))),
             deadline: Instant::now() + self.timeout,
         };
         let place = input.directory.clone();

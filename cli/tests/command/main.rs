@@ -8,9 +8,9 @@
 )]
 
 mod act;
+mod bootstrap;
 mod delivery;
 mod documentation;
-mod bootstrap;
 mod get;
 mod helm;
 mod kubelet;
@@ -20,6 +20,6 @@ mod logs;
 mod manifests;
 mod objects;
 mod reading;
-mod site;
 mod remote_bases;
+mod site;
 mod support;
