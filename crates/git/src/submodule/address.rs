@@ -98,7 +98,7 @@ mod tests {
             ("../../../../x", "https://example.com:8443/x"),
             ("inner", "https://example.com:8443/org/app.git/inner"),
             ("http://example.org/x.git", "http://example.org/x.git"),
-            ("git@example.org:org/x.git", "ssh://example.org/org/x.git"),
+            ("git@example.org:org/x.git", "ssh://git@example.org/org/x.git"),
             ("example.org:2222:/org/x.git", "ssh://example.org:2222/org/x.git"),
         ];
         for (text, expected) in cases {
