@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn the_short_form_of_ssh_is_a_url_and_files_are_refused() {
         let url = |text| parse(text).map(|url| (url.to_string(), url.username().to_owned()));
-        let wanted = Ok(("ssh://host/o/r.git".to_owned(), "git".to_owned()));
+        let wanted = Ok(("ssh://git@host/o/r.git".to_owned(), "git".to_owned()));
         assert_eq!(url("git@host:o/r.git"), wanted);
         assert_eq!(url("ssh://git@host/o/r.git"), wanted);
         let wanted = Ok(("https://host/o/r".to_owned(), "u".to_owned()));

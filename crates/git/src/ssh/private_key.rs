@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use russh::keys::ssh_key::LineEnding;
+use russh::keys::ssh_key::private::{EcdsaKeypair, EcdsaPrivateKey, KeypairData};
+use russh::keys::ssh_key::public::EcdsaPublicKey;
+use russh::keys::ssh_key::{HashAlg, LineEnding};
 use russh::keys::{Algorithm, PrivateKey as Key};
 use zeroize::Zeroizing;
 
@@ -146,8 +148,14 @@ fn parse_openssh(bytes: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, 
     if is_encrypted {
         check_encryption(cipher, derivation, options)?;
     }
-    let key =
-        Key::from_bytes(bytes).map_err(|error| malformed(&format!("malformed OpenSSH key: {error}")))?;
+    let section = private_section(reader).unwrap_or_default();
+    let key = match Key::from_bytes(bytes) {
+        Ok(key) => key,
+        Err(error) => {
+            let short = (!is_encrypted).then(|| parse_short_number(section)).flatten();
+            return short.ok_or_else(|| malformed(&format!("malformed OpenSSH key: {error}")));
+        }
+    };
     match key.algorithm() {
         Algorithm::Ed25519 | Algorithm::Ecdsa { .. } | Algorithm::Rsa { .. } => {}
         // A security token holds the rest of these keys.
@@ -159,7 +167,59 @@ fn parse_openssh(bytes: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, 
     let passphrase = passphrase.ok_or(PrivateKeyError::PassphraseMissing)?;
     key.decrypt(passphrase)
         .map(PrivateKey::new)
-        .map_err(|_| PrivateKeyError::Passphrase)
+        .ok()
+        .or_else(|| parse_short_number(&decrypt(&key, section, passphrase)?))
+        .ok_or(PrivateKeyError::Passphrase)
+}
+
+/// The part that may be encrypted, of a file that holds one key.
+fn private_section(mut reader: Reader<'_>) -> Option<&[u8]> {
+    let count = reader.number().ok()?;
+    let _public_key = reader.string().ok()?;
+    reader.string().ok().filter(|_| count == 1)
+}
+
+fn decrypt(key: &Key, section: &[u8], passphrase: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let (secret, start) = key.kdf().derive_key_and_iv(key.cipher(), passphrase).ok()?;
+    let mut section = Zeroizing::new(section.to_vec());
+    key.cipher().decrypt(&secret, &start, &mut section, None).ok()?;
+    Some(section)
+}
+
+/// The key in a private section whose number begins with a zero byte, as one of 256 does: the zero is left out by
+/// those who write keys, and the library knows no number of less than 32 bytes, which only keys of P-256 can have.
+fn parse_short_number(section: &[u8]) -> Option<PrivateKey> {
+    let mut reader = Reader::new(section);
+    let same = reader.number().ok()? == reader.number().ok()?;
+    let kind = reader.string().ok()?;
+    if !same || kind != b"ecdsa-sha2-nistp256" {
+        return None;
+    }
+    let _curve = reader.string().ok()?;
+    let (point, number, comment) = (
+        reader.string().ok()?,
+        reader.string().ok()?,
+        reader.string().ok()?,
+    );
+    if !reader.rest().iter().copied().eq((1..).take(reader.rest().len())) {
+        return None;
+    }
+    let mut whole = Zeroizing::new([0; 32]);
+    let start = whole.len().checked_sub(number.len())?;
+    whole[start..].copy_from_slice(number);
+    let EcdsaPublicKey::NistP256(public) = EcdsaPublicKey::from_sec1_bytes(point).ok()? else {
+        return None;
+    };
+    let pair = EcdsaKeypair::NistP256 {
+        public,
+        private: EcdsaPrivateKey::from(*whole),
+    };
+    let comment = String::from_utf8_lossy(comment).into_owned();
+    let key = Key::new(KeypairData::Ecdsa(pair), comment).ok()?;
+    // Both halves belong together if one verifies what the other has signed.
+    let signature = key.sign("halves", HashAlg::Sha256, kind).ok()?;
+    key.public_key().verify("halves", kind, &signature).ok()?;
+    Some(PrivateKey::new(key))
 }
 
 fn check_encryption(cipher: &[u8], derivation: &[u8], options: &[u8]) -> Result<(), PrivateKeyError> {

@@ -15,6 +15,11 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
+    /// What was not taken yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -160,6 +160,43 @@ fn every_form_of_every_kind_is_read_as_go_reads_it() {
     assert!(good > 60, "{good} of {} keys are good", cases.len());
 }
 
+/// A key whose number begins with a zero byte, which ssh-keygen leaves out, as it does for one key of 256.
+const SHORT_NUMBER: &str = "-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAaAAAABNlY2RzYS
+1zaGEyLW5pc3RwMjU2AAAACG5pc3RwMjU2AAAAQQSoLinKeWGiJ8rZ7BHHJRA7dFZ+m/oG
+oHSqyvr6A6OAXeAr9LL2wbFfX4IettE8ohpSpaGlQKqdzBEa+W6rKIYOAAAAoBp2+Twadv
+k8AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBKguKcp5YaInytns
+EcclEDt0Vn6b+gagdKrK+voDo4Bd4Cv0svbBsV9fgh620TyiGlKloaVAqp3MERr5bqsohg
+4AAAAfPWCYtAqrxEX293HPpxVyNhcyhepKHKSHzSXSYMTUGwAAAAR0ZXN0AQIDBAU=
+-----END OPENSSH PRIVATE KEY-----
+";
+
+// SRC-002
+#[test]
+fn a_number_that_begins_with_a_zero_byte_is_whole() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("key");
+    std::fs::write(&file, SHORT_NUMBER).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let encrypted = Command::new(tools::system("ssh-keygen").unwrap())
+        .args(["-q", "-p", "-P", "", "-a", "2", "-N", PASSPHRASE, "-f"])
+        .arg(&file)
+        .status()
+        .unwrap();
+    assert!(encrypted.success());
+    let encrypted = std::fs::read_to_string(&file).unwrap();
+    let cases = [
+        case(SHORT_NUMBER, ""),
+        case(encrypted.clone(), PASSPHRASE),
+        case(encrypted.clone(), "wrong"),
+        case(encrypted, ""),
+    ];
+    assert!(compare(&cases, false).is_none_or(|good| good == 2));
+    assert_eq!(parse(&cases[2]), Err(PrivateKeyError::Passphrase));
+    assert_eq!(parse(&cases[3]), Err(PrivateKeyError::PassphraseMissing));
+}
+
 // SRC-002
 #[test]
 fn keys_of_every_kind_and_form_open_the_door() {

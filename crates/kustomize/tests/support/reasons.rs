@@ -209,6 +209,9 @@ fn innermost(real: &str) -> &str {
     .map_or(text, |index| &text[index..])
 }
 
+/// What a text says of that kustomize failed with, if nobody has put that into a class yet.
+pub(crate) const UNCLASSIFIED: &str = "no class for this failure";
+
 /// Whether both fail for the same reason.
 ///
 /// # Errors
@@ -216,9 +219,7 @@ fn innermost(real: &str) -> &str {
 pub(crate) fn compare_reasons(real: &str, kind: ErrorKind, ours: &str) -> Result<(), String> {
     let innermost = innermost(real);
     let Some((part, kinds, wanted)) = REASONS.iter().find(|(part, ..)| innermost.contains(part)) else {
-        return Err(format!(
-            "no class for this failure: {innermost}\nours: {kind:?}: {ours}"
-        ));
+        return Err(format!("{UNCLASSIFIED}: {innermost}\nours: {kind:?}: {ours}"));
     };
     let says = wanted.split('|').any(|wanted| ours.contains(wanted));
     if kinds.contains(&kind) && says {
