@@ -9,7 +9,8 @@
 mod support;
 
 use sluice_kustomize::ErrorKind;
-use support::compare::{assert_refused, assert_same};
+use support::compare::{assert_refused, assert_same, run_ours};
+use support::tape::Files;
 
 #[test]
 fn labels_set_together_change_together() {
@@ -273,4 +274,22 @@ fn empty_values_made_in_list_items_are_strings() {
     ] {
         assert_same(&[("all.yaml", &text), ("kustomization.yaml", kustomization)], "");
     }
+}
+
+/// kustomize makes this hash from what its parser remembers of the text (`docs/parity.md`).
+#[test]
+fn the_hash_of_an_object_of_another_kind_depends_on_its_content_alone() {
+    let name = |generator: &str| {
+        let kustomization = format!(
+            "configMapGenerator: [{generator}]\npatches:\n- target: {{kind: ConfigMap}}\n  patch: '[{{\"op\": \"replace\", \"path\": \"/kind\", \"value\": \"Renamed\"}}]'\n"
+        );
+        let files = Files::from([("kustomization.yaml".to_owned(), kustomization)]);
+        let text = run_ours(&files, "").unwrap();
+        assert!(text.contains("kind: Renamed"), "{text}");
+        let (_, name) = text.split_once("name: web-").unwrap();
+        name.trim().to_owned()
+    };
+    let plain = name("{name: web, literals: [a=b]}");
+    assert_eq!(plain, name("{literals: ['a=\"b\"'], name: web}"));
+    assert_ne!(plain, name("{name: web, literals: [a=c]}"));
 }

@@ -14,6 +14,13 @@ impl RemoteBases {
     /// Why it could not be had, in words for the user.
     pub(crate) fn fetch_repository(&self, wanted: &Wanted, timeout: Duration) -> Result<Tree, String> {
         let remote = Remote::new(location::parse(&wanted.repository)?);
+        if remote.url.scheme() == "ssh" {
+            let url = &remote.url;
+            return Err(format!(
+                "'{url}' needs a private key, and nothing gives one to a remote base; use https, or make the \
+                 repository a source of its own"
+            ));
+        }
         let budget = Budget::new(self.begin(Some(timeout))?)
             .with_transfer_bytes(self.limits.transfer_bytes)
             .with_object_bytes(self.limits.file_bytes)
