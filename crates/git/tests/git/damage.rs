@@ -9,9 +9,9 @@ use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 use sluice_git::{Budget, Reference, RemoteUrl};
 
-use crate::Bench;
 use crate::repository::{Repository, incompressible};
 use crate::server::Behaviour;
+use crate::{Bench, budget};
 
 /// What is done to an answer.
 #[derive(Debug, Clone, Default)]
@@ -87,12 +87,12 @@ fn damaged_answers_end_in_an_error_or_a_whole_commit() {
         ..Behaviour::default()
     };
     let bench = Bench::with(repository(), behaviour);
-    let whole = files(&bench).unwrap();
+    let whole = files(&bench, &budget()).unwrap();
     let mut runner = TestRunner::default();
     runner
         .run(&blow(), |blow| {
             *state.lock().unwrap_or_else(PoisonError::into_inner) = (0, blow);
-            if let Ok(files) = files(&bench) {
+            if let Ok(files) = files(&bench, &Budget::new(Duration::from_secs(20))) {
                 prop_assert_eq!(&files, &whole, "what is accepted is what was committed");
             }
             prop_assert_eq!(bench.leftovers(), 0);
@@ -102,10 +102,9 @@ fn damaged_answers_end_in_an_error_or_a_whole_commit() {
 }
 
 /// Fetches the branch and reads all files; the error of either.
-fn files(bench: &Bench) -> Result<Vec<(String, Vec<u8>)>, sluice_git::Error> {
-    let budget = Budget::new(Duration::from_secs(20));
+fn files(bench: &Bench, budget: &Budget) -> Result<Vec<(String, Vec<u8>)>, sluice_git::Error> {
     let branch = Reference::default();
-    let checkout = sluice_git::fetch(&bench.server.remote(), &branch, bench.scratch.path(), &budget)?;
+    let checkout = sluice_git::fetch(&bench.server.remote(), &branch, bench.scratch.path(), budget)?;
     let mut files = Vec::new();
     for entry in checkout.tree().walk() {
         let entry = entry?;
