@@ -3,6 +3,7 @@
 //! Where a function of theirs panics, ours fails with the text that Go gives for the panic.
 
 mod case;
+mod certificates;
 mod convert;
 mod dates;
 mod dictionaries;
@@ -59,6 +60,7 @@ pub fn functions() -> FunctionMap {
     random::register(&mut registry);
     toml::register(&mut registry);
     passwords::register(&mut registry);
+    certificates::register(&mut registry);
     registry.0
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod oracle;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sluice_gotemplate::{
     Arguments, Budget, Error, Failure, FunctionMap, Map, MissingKey, Run, Scope, Signature, TemplateSet,
@@ -225,12 +226,24 @@ fn engine_functions() -> FunctionMap {
 
 /// Renders with the functions of sprig and Helm: output or error text.
 pub(crate) fn render_chart(template: &str, data: &serde_json::Value) -> Result<String, String> {
+    render_run(Run::default(), template, data)
+}
+
+/// As [`render_chart`], with random numbers that come from a seed, at a time that stands still.
+pub(crate) fn render_seeded(template: &str, seed: u64) -> Result<String, String> {
+    let run = Run::default()
+        .with_seed(seed)
+        .with_time(Duration::from_secs(1_000_000_000));
+    render_run(run, template, &serde_json::json!({}))
+}
+
+fn render_run(run: Run, template: &str, data: &serde_json::Value) -> Result<String, String> {
     let mut set = TemplateSet::new("t.yaml");
     set.add_functions(&engine_functions());
     set.set_missing_key(MissingKey::Zero);
     set.parse("t.yaml", template.as_bytes())
         .map_err(|error| error.to_string())?;
-    let mut run = Run::default().with_state(HashMap::<String, usize>::new());
+    let mut run = run.with_state(HashMap::<String, usize>::new());
     let text = set
         .execute_to_text(&mut run, "t.yaml", &Value::from_json(data))
         .map_err(|error| error.to_string())?;
