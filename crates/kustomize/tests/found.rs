@@ -9,7 +9,7 @@
 mod support;
 
 use sluice_kustomize::ErrorKind;
-use support::compare::{assert_refused, assert_same, run_ours};
+use support::compare::{assert_alike, assert_refused, assert_same, run_ours};
 use support::tape::Files;
 
 #[test]
@@ -292,4 +292,39 @@ fn the_hash_of_an_object_of_another_kind_depends_on_its_content_alone() {
     let plain = name("{name: web, literals: [a=b]}");
     assert_eq!(plain, name("{literals: ['a=\"b\"'], name: web}"));
     assert_ne!(plain, name("{name: web, literals: [a=c]}"));
+}
+
+#[test]
+fn strings_in_a_text_stay_strings_when_numbers_are_copied_into_them() {
+    let object = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data:
+  number: '1'
+  word: plain
+  text: |
+    flow: [x, 'y', \"z\"]
+    block: x
+    number: 7
+    nothing:
+    explicit: !!str x
+    custom: !other x
+    map: {a: b}
+";
+    for source in ["data.number", "data.word"] {
+        for target in [
+            "flow.0", "flow.1", "flow.2", "block", "number", "nothing", "explicit", "custom", "map.a", "map",
+            "new",
+        ] {
+            for options in ["{}", "{create: true}"] {
+                let kustomization = format!(
+                    "resources: [all.yaml]\nreplacements:\n- source: {{kind: ConfigMap, fieldPath: {source}}}\n  targets:\n  - select: {{kind: ConfigMap}}\n    fieldPaths: [data.text.{target}]\n    options: {options}\n"
+                );
+                assert_alike(
+                    &[("all.yaml", object), ("kustomization.yaml", &kustomization)],
+                    "",
+                );
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-use sluice_goyaml::{Content, Flavour, Node, json_from_node, write_v3_node};
+use sluice_goyaml::{Content, Flavour, Node, Style, json_from_node, write_v3_node};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kustomization::{FieldOptions, Replacement, SourceSelector, TargetSelector};
@@ -379,11 +379,7 @@ fn write_structured(
             continue;
         };
         let count = tree::match_path(&mut inner, &steps[length..], create, &mut |field| {
-            if field.text().is_some() {
-                tree::set_text(field, tree::text_of(value));
-            } else {
-                *field = value.clone();
-            }
+            set_structured_value(field, value);
             Ok(())
         })?;
         if count == 0 {
@@ -396,6 +392,35 @@ fn write_structured(
         return Ok(true);
     }
     Ok(false)
+}
+
+/// Writes into a field of a text. What was a string stays one, by quotes where it would read as something
+/// else; only a tag that the text itself shows is kept.
+fn set_structured_value(field: &mut Node, value: &Node) {
+    match &mut field.content {
+        Content::Scalar(text) if field.tag.is_some() => *text = tree::text_of(value).into(),
+        Content::Scalar(_) => {
+            tree::set_text(field, tree::text_of(value));
+            quote_pinned_strings(field);
+        }
+        _ => {
+            *field = value.clone();
+            quote_pinned_strings(field);
+        }
+    }
+}
+
+/// Replaces the tag of strings by quotes, as `yaml.v3` prints strings whose tag nobody wrote.
+fn quote_pinned_strings(node: &mut Node) {
+    match &mut node.content {
+        Content::Scalar(_) if node.tag.as_deref() == Some(tree::STRING) && node.style == Style::Plain => {
+            node.tag = None;
+            node.style = Style::DoubleQuoted;
+        }
+        Content::Sequence(items) => items.iter_mut().for_each(quote_pinned_strings),
+        Content::Mapping(mapping) => mapping.values_mut().for_each(quote_pinned_strings),
+        _ => {}
+    }
 }
 
 fn print_structured(node: &Node, original: &str) -> Outcome<String> {
