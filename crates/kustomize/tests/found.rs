@@ -328,3 +328,25 @@ data:
         }
     }
 }
+
+#[test]
+fn references_in_items_of_a_list_keep_the_quotes_that_these_get() {
+    for items in [
+        "kind: List\nitems:\n- {apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, imagePullSecrets: [{name: s}]}\n",
+        "kind: ServiceAccountList\nitems:\n- apiVersion: v1\n  kind: ServiceAccount\n  metadata: {name: a}\n  imagePullSecrets:\n  - name: s\n",
+        "kind: ServiceAccount\nmetadata: {name: a}\nimagePullSecrets:\n- name: s\n- name: 's'\n- name: \"s\"\n",
+    ] {
+        let all =
+            format!("apiVersion: v1\n{items}---\napiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n");
+        assert_same(
+            &[
+                ("all.yaml", &all),
+                (
+                    "kustomization.yaml",
+                    "resources: [all.yaml]\nnameSuffix: -v2\nreplacements:\n- sourceValue: '80'\n  targets:\n  - select: {name: s}\n    fieldPaths: [metadata.name]\n",
+                ),
+            ],
+            "",
+        );
+    }
+}

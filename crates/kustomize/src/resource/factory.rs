@@ -213,7 +213,7 @@ fn inline_lists(nodes: Vec<Node>, limits: &Limits) -> Result<Vec<Node>> {
 fn inline_item(element: &Node, _limits: &Limits) -> Result<Vec<Node>> {
     let value = json_from_node(element, Flavour::Kyaml).map_err(|error| Error::from_yaml(&error))?;
     let mut node = node_from_json(&value);
-    mark_flow(&mut node);
+    present_as_json(&mut node);
     let kind = node.get("kind").map_or("", tree::value_of);
     let nodes = match node.get("items").and_then(Node::as_sequence) {
         Some(items) if kind == "List" || kind == "ResourceList" => items.to_vec(),
@@ -224,12 +224,18 @@ fn inline_item(element: &Node, _limits: &Limits) -> Result<Vec<Node>> {
 }
 
 /// kustomize reads the items of a list back from JSON, so that they are in flow form, in which what is made
-/// empty later on reads as a string.
-fn mark_flow(node: &mut Node) {
+/// empty later on reads as a string, and their strings are quoted, which stays where a name is replaced by one
+/// that looks like a number.
+fn present_as_json(node: &mut Node) {
     match &mut node.content {
-        Content::Mapping(mapping) => mapping.values_mut().for_each(mark_flow),
-        Content::Sequence(items) => items.iter_mut().for_each(mark_flow),
-        _ => return,
+        Content::Mapping(mapping) => mapping.values_mut().for_each(present_as_json),
+        Content::Sequence(items) => items.iter_mut().for_each(present_as_json),
+        _ => {
+            if tree::tag_of(node) == tree::STRING {
+                tree::set_style(node, Style::DoubleQuoted);
+            }
+            return;
+        }
     }
     node.style = Style::Flow;
 }

@@ -172,7 +172,7 @@ const REASONS: &[Reason] = &[
     ("cannot decode !!", &[Yaml], "the tag"),
     (
         "json: unsupported type: map[interface {}]",
-        &[Yaml],
+        &[Yaml, Patch],
         "which JSON does not allow",
     ),
     ("json: unsupported value", &[Yaml], "cannot be expressed in JSON"),
