@@ -169,7 +169,7 @@ const REASONS: &[Reason] = &[
         &[Reference],
         "expected a mapping or a list",
     ),
-    ("cannot decode !!", &[Yaml], "the tag"),
+    ("cannot decode !!", &[Yaml, Patch], "the tag"),
     (
         "json: unsupported type: map[interface {}]",
         &[Yaml, Patch],
