@@ -175,7 +175,11 @@ const REASONS: &[Reason] = &[
         &[Yaml, Patch],
         "which JSON does not allow",
     ),
-    ("json: unsupported value", &[Yaml, Patch], "cannot be expressed in JSON"),
+    (
+        "json: unsupported value",
+        &[Yaml, Patch],
+        "cannot be expressed in JSON",
+    ),
     ("missing metadata.name", &[Resource], ""),
     ("missing Resource metadata", &[Resource], ""),
     ("yaml: line", &[Yaml, Kustomization], ""),
