@@ -66,4 +66,9 @@ pub mod print {
     pub fn float(value: f64) -> String {
         format::format_general(value)
     }
+
+    /// A finite number as `encoding/json` writes it.
+    pub fn json_number(value: f64) -> String {
+        format::format_json(value)
+    }
 }

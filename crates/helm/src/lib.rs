@@ -12,6 +12,7 @@ mod glob;
 mod log;
 mod manifest;
 mod name;
+pub mod release;
 mod render;
 mod schema;
 mod text;

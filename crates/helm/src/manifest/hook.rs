@@ -37,7 +37,22 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    fn parse(name: &str) -> Option<Self> {
+    /// The word that annotations and records use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreInstall => "pre-install",
+            Self::PostInstall => "post-install",
+            Self::PreDelete => "pre-delete",
+            Self::PostDelete => "post-delete",
+            Self::PreUpgrade => "pre-upgrade",
+            Self::PostUpgrade => "post-upgrade",
+            Self::PreRollback => "pre-rollback",
+            Self::PostRollback => "post-rollback",
+            Self::Test => "test",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "pre-install" => Self::PreInstall,
             "post-install" => Self::PostInstall,
