@@ -208,7 +208,7 @@ pub(crate) fn source(url: &str) -> Value {
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": "GitRepository",
         "metadata": {"name": SOURCE, "namespace": NAMESPACE},
-        "spec": {"interval": "1h", "url": url, "ref": {"branch": "main"}},
+        "spec": {"interval": "1h", "timeout": "10m", "url": url, "ref": {"branch": "main"}},
     })
 }
 

@@ -11,7 +11,7 @@ use flate2::write::MultiGzDecoder;
 use sluice_vfs::{Entry, EntryKind, FileSystem, FileSystemError, VirtualPath};
 use tar::EntryType;
 
-use crate::spool::{Spool, Store};
+use crate::spool::{Spool, Store, StoreReader};
 
 /// What an archive may hold. Whatever is beyond is refused, not cut.
 #[derive(Debug, Clone)]
@@ -161,6 +161,21 @@ impl Archive {
         self.files.get(path).map(|file| file.size)
     }
 
+    /// The contents of a file as a stream, which takes little memory whatever their size is.
+    ///
+    /// # Errors
+    /// No file stands there.
+    pub fn open(&self, path: &VirtualPath) -> Result<FileReader<'_>, FileSystemError> {
+        match self.files.get(path) {
+            Some(file) => Ok(FileReader {
+                contents: self.store.reader(file.offset).take(file.size),
+                size: file.size,
+            }),
+            None if self.is_directory(path)? => Err(FileSystemError::IsDirectory(path.clone())),
+            None => Err(FileSystemError::NotFound(path.clone())),
+        }
+    }
+
     fn add_directory(&mut self, path: &VirtualPath) {
         if self.directories.contains_key(path) {
             return;
@@ -204,7 +219,7 @@ impl Archive {
         limits: &ArchiveLimits,
         links: Links,
     ) -> Result<(), ArchiveError> {
-        let mut tar = tar::Archive::new(store.reader());
+        let mut tar = tar::Archive::new(store.reader(0));
         for (count, entry) in tar.entries_with_seek().map_err(ArchiveError::Tar)?.enumerate() {
             let entry = entry.map_err(ArchiveError::Tar)?;
             if count >= limits.entries {
@@ -278,6 +293,26 @@ fn check_name(bytes: &[u8]) -> Result<Option<(String, VirtualPath)>, ArchiveErro
     }
     let path = VirtualPath::parse(&name).map_err(|_| invalid())?;
     Ok(Some((name.into_owned(), path)))
+}
+
+/// Reads one file of an [`Archive`].
+#[derive(Debug)]
+pub struct FileReader<'a> {
+    contents: io::Take<StoreReader<'a>>,
+    size: u64,
+}
+
+impl FileReader<'_> {
+    /// How many bytes there are from begin to end.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl Read for FileReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.contents.read(buffer)
+    }
 }
 
 impl FileSystem for Archive {

@@ -6,11 +6,17 @@ use std::os::unix::fs::FileExt;
 
 use bytes::Bytes;
 
+/// Bytes in memory lie in pieces of this size: a single one would be copied whenever it grows, and at the worst
+/// moment be there twice.
+const SEGMENT: usize = 1 << 20;
+
 /// Takes bytes in; becomes a [`Store`].
 #[derive(Debug)]
 pub(crate) struct Spool {
     memory_limit: usize,
-    memory: Vec<u8>,
+    full: Vec<Bytes>,
+    /// What does not fill a segment yet.
+    rest: Vec<u8>,
     file: Option<BufWriter<File>>,
     length: u64,
 }
@@ -20,44 +26,56 @@ impl Spool {
     pub(crate) fn new(memory_limit: usize) -> Self {
         Self {
             memory_limit,
-            memory: Vec::new(),
+            full: Vec::new(),
+            rest: Vec::new(),
             file: None,
             length: 0,
         }
     }
 
     /// Ends the writing.
-    pub(crate) fn finish(self) -> io::Result<Store> {
-        match self.file {
-            Some(writer) => {
-                let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-                Ok(Store {
-                    kind: StoreKind::File(file),
-                    length: self.length,
-                })
-            }
+    pub(crate) fn finish(mut self) -> io::Result<Store> {
+        let kind = match self.file {
+            Some(writer) => StoreKind::File(writer.into_inner().map_err(io::IntoInnerError::into_error)?),
             None => {
-                let bytes = Bytes::from(self.memory.into_boxed_slice());
-                Ok(Store {
-                    kind: StoreKind::Memory(bytes),
-                    length: self.length,
-                })
+                self.full.push(Bytes::from(self.rest.into_boxed_slice()));
+                StoreKind::Memory(self.full)
+            }
+        };
+        let length = self.length;
+        Ok(Store { kind, length })
+    }
+
+    fn take_into_memory(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (fitting, later) = bytes.split_at(bytes.len().min(SEGMENT - self.rest.len()));
+            self.rest.extend_from_slice(fitting);
+            bytes = later;
+            if self.rest.len() == SEGMENT {
+                let segment = std::mem::replace(&mut self.rest, Vec::with_capacity(SEGMENT));
+                self.full.push(Bytes::from(segment));
             }
         }
+    }
+
+    /// Moves what is in memory to a new file.
+    fn move_to_file(&mut self) -> io::Result<&mut BufWriter<File>> {
+        let mut file = BufWriter::with_capacity(128 * 1024, tempfile::tempfile()?);
+        for segment in std::mem::take(&mut self.full) {
+            file.write_all(&segment)?;
+        }
+        file.write_all(&std::mem::take(&mut self.rest))?;
+        Ok(self.file.insert(file))
     }
 }
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.file.is_none() && self.memory.len() + bytes.len() > self.memory_limit {
-            let mut file = BufWriter::with_capacity(128 * 1024, tempfile::tempfile()?);
-            file.write_all(&self.memory)?;
-            self.memory = Vec::new();
-            self.file = Some(file);
-        }
+        let fits = self.length.saturating_add(bytes.len() as u64) <= self.memory_limit as u64;
         match &mut self.file {
             Some(file) => file.write_all(bytes)?,
-            None => self.memory.extend_from_slice(bytes),
+            None if fits => self.take_into_memory(bytes),
+            None => self.move_to_file()?.write_all(bytes)?,
         }
         self.length += bytes.len() as u64;
         Ok(bytes.len())
@@ -77,7 +95,8 @@ pub(crate) struct Store {
 
 #[derive(Debug)]
 enum StoreKind {
-    Memory(Bytes),
+    /// Segments, all full but the last.
+    Memory(Vec<Bytes>),
     File(File),
 }
 
@@ -90,40 +109,66 @@ impl Store {
     /// The bytes held in memory.
     pub(crate) fn memory(&self) -> u64 {
         match &self.kind {
-            StoreKind::Memory(bytes) => bytes.len() as u64,
+            StoreKind::Memory(_) => self.length,
             StoreKind::File(_) => 0,
         }
     }
 
-    /// A view of `length` bytes from `offset`: shared if they are in memory, read if not.
+    /// A view of `length` bytes from `offset`: shared if they lie together in memory, copied if not.
     pub(crate) fn read(&self, offset: u64, length: u64) -> io::Result<Bytes> {
         let end = offset.checked_add(length).filter(|end| *end <= self.length);
-        let (Some(end), Ok(count)) = (end, usize::try_from(length)) else {
+        let (Some(_), Ok(count)) = (end, usize::try_from(length)) else {
             return Err(io::ErrorKind::UnexpectedEof.into());
         };
-        match &self.kind {
-            StoreKind::Memory(bytes) => match (usize::try_from(offset), usize::try_from(end)) {
-                (Ok(start), Ok(end)) => Ok(bytes.slice(start..end)),
-                _ => Err(io::ErrorKind::UnexpectedEof.into()),
-            },
-            StoreKind::File(file) => {
-                let mut buffer = vec![0; count];
-                file.read_exact_at(&mut buffer, offset)?;
-                Ok(Bytes::from(buffer))
-            }
+        if let StoreKind::Memory(segments) = &self.kind
+            && let Some((segment, start)) = place_of(segments, offset)
+            && start + count <= segment.len()
+        {
+            return Ok(segment.slice(start..start + count));
         }
+        let mut buffer = vec![0; count];
+        let mut filled = 0;
+        while filled < count {
+            filled += self.read_into(&mut buffer[filled..], offset + filled as u64)?;
+        }
+        Ok(Bytes::from(buffer))
     }
 
-    /// A reader from the start that can seek.
-    pub(crate) fn reader(&self) -> StoreReader<'_> {
+    /// Reads at least one byte at `offset`, which lies before the end.
+    fn read_into(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let count = match &self.kind {
+            StoreKind::Memory(segments) => {
+                let (segment, start) = place_of(segments, offset).ok_or(io::ErrorKind::UnexpectedEof)?;
+                let count = buffer.len().min(segment.len() - start);
+                buffer[..count].copy_from_slice(&segment[start..start + count]);
+                count
+            }
+            StoreKind::File(file) => file.read_at(buffer, offset)?,
+        };
+        if count == 0 && !buffer.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(count)
+    }
+
+    /// A reader from `position` on that can seek.
+    pub(crate) fn reader(&self, position: u64) -> StoreReader<'_> {
         StoreReader {
             store: self,
-            position: 0,
+            position,
         }
     }
 }
 
-/// Reads a [`Store`] from start to end.
+/// The segment that holds the byte at `offset`, and its place there.
+fn place_of(segments: &[Bytes], offset: u64) -> Option<(&Bytes, usize)> {
+    let offset = usize::try_from(offset).ok()?;
+    let segment = segments.get(offset / SEGMENT)?;
+    let start = offset % SEGMENT;
+    (start <= segment.len()).then_some((segment, start))
+}
+
+/// Reads a [`Store`] to its end.
 #[derive(Debug)]
 pub(crate) struct StoreReader<'s> {
     store: &'s Store,
@@ -133,11 +178,13 @@ pub(crate) struct StoreReader<'s> {
 impl io::Read for StoreReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.store.length.saturating_sub(self.position);
-        let count = (buffer.len() as u64).min(left);
-        let view = self.store.read(self.position, count)?;
-        buffer[..view.len()].copy_from_slice(&view);
-        self.position += view.len() as u64;
-        Ok(view.len())
+        let wanted = usize::try_from(left).unwrap_or(buffer.len()).min(buffer.len());
+        if wanted == 0 {
+            return Ok(0);
+        }
+        let count = self.store.read_into(&mut buffer[..wanted], self.position)?;
+        self.position += count as u64;
+        Ok(count)
     }
 }
 
@@ -160,23 +207,27 @@ mod tests {
 
     #[test]
     fn a_store_reads_the_same_from_memory_and_from_a_file() {
-        let contents: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        let contents: Vec<u8> = (0..700_000_u32).flat_map(u32::to_le_bytes).collect();
         let fill = |limit| {
             let mut spool = Spool::new(limit);
             contents
-                .chunks(777)
+                .chunks(77_777)
                 .for_each(|chunk| spool.write_all(chunk).unwrap());
             spool.finish().unwrap()
         };
-        let (memory, file) = (fill(usize::MAX), fill(1000));
+        let (memory, file) = (fill(usize::MAX), fill(1_500_000));
         assert_eq!(memory.memory(), contents.len() as u64);
         assert_eq!(file.memory(), 0);
         for store in [memory, file] {
             assert_eq!(store.length(), contents.len() as u64);
             assert_eq!(store.read(999, 5000).unwrap(), contents[999..5999]);
+            let crossing = SEGMENT - 5..2 * SEGMENT + 5;
+            let read = store.read(crossing.start as u64, crossing.len() as u64).unwrap();
+            assert!(read == contents[crossing]);
+            assert!(store.read(contents.len() as u64, 0).unwrap().is_empty());
             assert!(store.read(contents.len() as u64 - 1, 2).is_err());
             let mut all = Vec::new();
-            store.reader().read_to_end(&mut all).unwrap();
+            store.reader(0).read_to_end(&mut all).unwrap();
             assert!(all == contents);
         }
     }

@@ -9,6 +9,7 @@ use gix::protocol::fetch::{Arguments, Context, Negotiate, Options, Response, Sha
 use gix::protocol::transport::{Protocol, Service};
 use sluice_semver::{Constraints, Rules, Version};
 
+use crate::pack::{self, PackError, Received};
 use crate::reference::Selection;
 use crate::references::{PEELED_SUFFIX, RemoteReference, check_name, is_empty, list_over};
 use crate::scratch::Scratch;
@@ -19,10 +20,7 @@ use crate::{Budget, Commit, Error, ErrorKind, ObjectId, Reference, Remote, Revis
 /// Annotated tags that point to tags are followed this far.
 const MAX_TAG_CHAIN: usize = 16;
 
-/// Threads that resolve the differences in a pack.
-const UNPACK_THREADS: usize = 2;
-
-/// A fetched commit. Its objects live in a scratch directory that goes with the last handle to them.
+/// A fetched commit. Its objects live in an unlinked file that goes with the last handle to them.
 #[derive(Debug, Clone)]
 pub struct Checkout {
     /// The revision as Flux writes it.
@@ -336,15 +334,18 @@ impl Fetcher<'_> {
 
     /// Receives the wanted objects with what they reach; `shallow` leaves out the history.
     fn receive(&mut self, wants: &[ObjectId], shallow: bool) -> Result<Arc<ObjectStore>, Error> {
-        let scratch = Scratch::new(self.scratch)?;
-        let format = wants.first().map_or(gix::hash::Kind::Sha1, |id| id.kind());
-        receive_pack(&mut self.connection, wants, shallow, &scratch, self.budget)
+        let shallow_file = Scratch::new(self.scratch)?;
+        let received = receive_pack(
+            &mut self.connection,
+            wants,
+            shallow,
+            &shallow_file,
+            (self.scratch, self.budget),
+        );
+        let pack = received
+            .and_then(|received| Ok(received.resolve(self.scratch, self.budget)?))
             .map_err(|error| error.context(format!("{CLONE} '{}'", self.remote.url)))?;
-        Ok(Arc::new(ObjectStore::open(
-            scratch,
-            format,
-            self.budget.object_bytes(),
-        )?))
+        Ok(Arc::new(ObjectStore::new(pack, self.budget.object_bytes())))
     }
 }
 
@@ -431,36 +432,25 @@ fn receive_pack(
     wants: &[ObjectId],
     shallow: bool,
     scratch: &Scratch,
-    budget: &Budget,
-) -> Result<(), Error> {
+    (directory, budget): (&Path, &Budget),
+) -> Result<Received, Error> {
     let format = wants.first().map_or(gix::hash::Kind::Sha1, |id| id.kind());
     let depth = if shallow && offers_shallow(connection) {
         Shallow::DepthAtRemote(std::num::NonZeroU32::MIN)
     } else {
         Shallow::NoChange
     };
-    let options = gix::odb::pack::bundle::write::Options {
-        thread_limit: Some(UNPACK_THREADS),
-        alloc_limit_bytes: usize::try_from(budget.object_bytes()).ok(),
-        ..Default::default()
-    };
-    let packs = scratch.packs();
-    let mut stored = false;
+    let mut received = None;
     let outcome = gix::protocol::fetch(
         &mut Wants(wants),
-        |pack, progress, interrupt| {
-            let no_bases = None::<gix::odb::Handle>;
-            gix::odb::pack::Bundle::write_to_directory(
-                pack,
-                Some(&packs),
-                progress,
-                interrupt,
-                no_bases,
-                format,
-                options,
-            )?;
-            stored = true;
-            Ok(true)
+        |stream, _progress, _interrupt| {
+            let result = pack::receive(stream, format, directory, budget);
+            let refused = result.as_ref().err().map(ToString::to_string);
+            received = Some(result);
+            match refused {
+                None => Ok(true),
+                Some(text) => Err(gix::Error::from_error(std::io::Error::other(text))),
+            }
         },
         gix::utils::progress::Discard,
         budget.interrupt(),
@@ -477,10 +467,11 @@ fn receive_pack(
             reject_shallow_remote: false,
         },
     );
-    match outcome {
-        Ok(_) if stored => Ok(()),
-        Ok(_) => Err(Error::protocol("the remote sent no objects")),
-        Err(error) => Err(connection.failed(&error)),
+    match (outcome, received) {
+        (Ok(_), Some(Ok(received))) => Ok(received),
+        (Ok(_), _) => Err(Error::protocol("the remote sent no objects")),
+        (Err(error), None | Some(Ok(_) | Err(PackError::Stream(_)))) => Err(connection.failed(&error)),
+        (Err(_), Some(Err(refused))) => Err(refused.into()),
     }
 }
 

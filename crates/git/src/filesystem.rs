@@ -131,7 +131,7 @@ impl FileSystem for Tree {
                 let store = &tree.store;
                 store.blob(&id).map_err(|error| match error.kind() {
                     ErrorKind::Limit => {
-                        let size = store.header(&id).ok().flatten().map_or(0, |(_, size)| size);
+                        let size = store.header(&id).map_or(0, |(_, size)| size);
                         FileSystemError::TooLarge {
                             path: path.clone(),
                             size,

@@ -50,7 +50,7 @@ pub use ssh::{
     PrivateKeyError, PublicKey, PublicKeyError, SshAlgorithms, SshCredentials, is_encrypted, load_key_pair,
     scan_host_keys,
 };
-pub use tree::{Tree, TreeEntry, TreeEntryKind, Walk};
+pub use tree::{BlobReader, Tree, TreeEntry, TreeEntryKind, Walk};
 pub use url::{RemoteUrl, UrlError};
 pub use verification::{SignatureKind, VerificationError, VerificationKeys};
 

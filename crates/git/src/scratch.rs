@@ -8,7 +8,7 @@ use crate::Error;
 
 const PREFIX: &str = "git-";
 
-/// A directory of one operation's objects, removed when dropped.
+/// A directory of one operation, removed when dropped. Objects lie in unlinked files beside it.
 #[derive(Debug)]
 pub(crate) struct Scratch(TempDir);
 
@@ -19,18 +19,7 @@ impl Scratch {
             .prefix(PREFIX)
             .tempdir_in(parent)
             .map_err(|error| Error::storage("unable to make a scratch directory", error))?;
-        let scratch = Self(directory);
-        std::fs::create_dir_all(scratch.packs())
-            .map_err(|error| Error::storage("unable to make a scratch directory", error))?;
-        Ok(scratch)
-    }
-
-    pub(crate) fn objects(&self) -> PathBuf {
-        self.0.path().join("objects")
-    }
-
-    pub(crate) fn packs(&self) -> PathBuf {
-        self.objects().join("pack")
+        Ok(Self(directory))
     }
 
     pub(crate) fn shallow_file(&self) -> PathBuf {
@@ -66,7 +55,7 @@ mod tests {
         std::fs::create_dir(parent.path().join("other")).unwrap();
         let kept = Scratch::new(parent.path()).unwrap();
         let leftover = kept.0.keep();
-        assert!(leftover.join("objects/pack").is_dir());
+        std::fs::write(leftover.join("shallow"), "an object").unwrap();
         assert_eq!(sweep(parent.path()).unwrap(), 1);
         assert!(!leftover.exists());
         drop(Scratch::new(parent.path()).unwrap());

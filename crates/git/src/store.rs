@@ -1,26 +1,33 @@
 //! The objects that a fetch brought.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use gix::objs::{Kind, TreeRefIter, tree::EntryKind as Mode};
-use gix::odb::{Handle, Header as _};
-use gix::prelude::Find as _;
 
-use crate::scratch::Scratch;
+use crate::pack::{ObjectReader, Pack};
 use crate::{Error, ErrorKind, ObjectId, TreeEntryKind};
 
-/// Parsed trees that are kept for path look-ups.
-const CACHED_TREES: usize = 1024;
+/// Entries of parsed trees that are kept for path look-ups.
+const CACHED_CHILDREN: usize = 50_000;
 
-/// An object database in a scratch directory, which it removes when dropped.
+/// The largest commit, tag or tree in bytes.
+const MAX_METADATA: u64 = 64 << 20;
+
+/// The objects of one pack, which go with the last handle to them.
 pub(crate) struct ObjectStore {
-    handle: Mutex<Handle>,
-    trees: Mutex<HashMap<ObjectId, Arc<Vec<Child>>>>,
-    format: gix::hash::Kind,
+    pack: Pack,
+    trees: Mutex<Trees>,
     object_bytes: u64,
-    scratch: Scratch,
+}
+
+/// Parsed trees.
+#[derive(Default)]
+struct Trees {
+    by_id: HashMap<ObjectId, Arc<Vec<Child>>>,
+    children: usize,
 }
 
 /// An entry of one tree object.
@@ -32,25 +39,13 @@ pub(crate) struct Child {
 }
 
 impl ObjectStore {
-    /// Opens the objects in `scratch`; no object larger than `object_bytes` will be read.
-    pub(crate) fn open(scratch: Scratch, format: gix::hash::Kind, object_bytes: u64) -> Result<Self, Error> {
-        let handle = gix::odb::at_opts(
-            scratch.objects(),
-            format,
-            std::iter::empty(),
-            gix::odb::store::init::Options {
-                current_dir: Some(scratch.objects()),
-                ..Default::default()
-            },
-        )
-        .map_err(|error| Error::storage("unable to open fetched objects", error))?;
-        Ok(Self {
-            handle: Mutex::new(handle),
+    /// The objects of `pack`; none larger than `object_bytes` will be read.
+    pub(crate) fn new(pack: Pack, object_bytes: u64) -> Self {
+        Self {
+            pack,
             trees: Mutex::default(),
-            format,
             object_bytes,
-            scratch,
-        })
+        }
     }
 
     pub(crate) fn object_limit(&self) -> u64 {
@@ -58,57 +53,56 @@ impl ObjectStore {
     }
 
     pub(crate) fn format(&self) -> gix::hash::Kind {
-        self.format
+        self.pack.format()
     }
 
     /// How many bytes the fetch brought.
-    pub(crate) fn stored_bytes(&self) -> Result<u64, Error> {
-        let failed = |error| Error::storage("unable to look into the scratch directory", error);
-        let mut bytes = 0_u64;
-        for entry in std::fs::read_dir(self.scratch.packs()).map_err(failed)? {
-            bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
-        }
-        Ok(bytes)
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.pack.length()
     }
 
     /// Kind and size of an object, or `None` if it is not there.
-    pub(crate) fn header(&self, id: &ObjectId) -> Result<Option<(Kind, u64)>, Error> {
-        let header = lock(&self.handle)
-            .try_header(id)
-            .map_err(|error| Error::storage(&format!("unable to read object {id}"), error))?;
-        Ok(header.map(|header| (header.kind(), header.size())))
+    pub(crate) fn header(&self, id: &ObjectId) -> Option<(Kind, u64)> {
+        self.pack.header(id)
     }
 
     /// Reads an object, or tells that it is not there.
     pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Vec<u8>)>, Error> {
-        let Some((kind, size)) = self.header(id)? else {
+        let Some((kind, size)) = self.header(id) else {
             return Ok(None);
         };
-        if size > self.object_bytes {
-            let text = format!(
-                "object {id} has {size} bytes, more than the limit of {}",
-                self.object_bytes
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
+        let limit = match kind {
+            Kind::Blob => self.object_bytes,
+            _ => self.object_bytes.min(MAX_METADATA),
+        };
+        check_size(id, size, limit)?;
+        let Some(mut reader) = self.pack.open(id).map_err(|error| unreadable(id, &error))? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|error| unreadable(id, &error))?;
+        Ok(Some((kind, bytes)))
+    }
+
+    /// Begins to read a blob.
+    pub(crate) fn open_blob(&self, id: &ObjectId) -> Result<ObjectReader<'_>, Error> {
+        match self.header(id) {
+            Some((Kind::Blob, size)) => check_size(id, size, self.object_bytes)?,
+            Some((kind, _)) => return Err(wrong_kind(id, kind, Kind::Blob)),
+            None => return Err(absent(id, Kind::Blob)),
         }
-        let mut buffer = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        let found = lock(&self.handle)
-            .try_find(id, &mut buffer)
-            .map_err(|error| Error::storage(&format!("unable to read object {id}"), error))?
-            .is_some();
-        Ok(found.then_some((kind, buffer)))
+        let opened = self.pack.open(id).map_err(|error| unreadable(id, &error))?;
+        opened.ok_or_else(|| absent(id, Kind::Blob))
     }
 
     /// Reads an object that must be there and of this kind.
     pub(crate) fn expect(&self, id: &ObjectId, expected: Kind) -> Result<Vec<u8>, Error> {
         match self.read(id)? {
             Some((kind, bytes)) if kind == expected => Ok(bytes),
-            Some((kind, _)) => Err(Error::protocol(format!(
-                "object {id} is a {kind}, expected a {expected}"
-            ))),
-            None => Err(Error::protocol(format!(
-                "the remote did not send {expected} {id}"
-            ))),
+            Some((kind, _)) => Err(wrong_kind(id, kind, expected)),
+            None => Err(absent(id, expected)),
         }
     }
 
@@ -118,11 +112,11 @@ impl ObjectStore {
 
     /// The entries of a tree object, in Git's order, with names that are safe to use as path components.
     pub(crate) fn children(&self, tree: &ObjectId) -> Result<Arc<Vec<Child>>, Error> {
-        if let Some(children) = lock(&self.trees).get(tree) {
+        if let Some(children) = lock(&self.trees).by_id.get(tree) {
             return Ok(Arc::clone(children));
         }
         let bytes = self.expect(tree, Kind::Tree)?;
-        let children = TreeRefIter::from_bytes(&bytes, self.format)
+        let children = TreeRefIter::from_bytes(&bytes, self.format())
             .map(|entry| {
                 let entry =
                     entry.map_err(|error| Error::protocol(format!("tree {tree} is damaged: {error}")))?;
@@ -138,13 +132,41 @@ impl ObjectStore {
             )));
         }
         let children = Arc::new(children);
-        let mut trees = lock(&self.trees);
-        if trees.len() >= CACHED_TREES {
-            trees.clear();
-        }
-        trees.insert(*tree, Arc::clone(&children));
+        lock(&self.trees).keep(tree, &children);
         Ok(children)
     }
+}
+
+impl Trees {
+    fn keep(&mut self, tree: &ObjectId, children: &Arc<Vec<Child>>) {
+        if self.children.saturating_add(children.len()) > CACHED_CHILDREN {
+            *self = Self::default();
+        }
+        if children.len() <= CACHED_CHILDREN && self.by_id.insert(*tree, Arc::clone(children)).is_none() {
+            // An empty tree takes a place as well.
+            self.children += children.len().max(1);
+        }
+    }
+}
+
+fn check_size(id: &ObjectId, size: u64, limit: u64) -> Result<(), Error> {
+    if size > limit {
+        let text = format!("object {id} has {size} bytes, more than the limit of {limit}");
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
+    Ok(())
+}
+
+fn absent(id: &ObjectId, expected: Kind) -> Error {
+    Error::protocol(format!("the remote did not send {expected} {id}"))
+}
+
+fn wrong_kind(id: &ObjectId, kind: Kind, expected: Kind) -> Error {
+    Error::protocol(format!("object {id} is a {kind}, expected a {expected}"))
+}
+
+fn unreadable(id: &ObjectId, error: &dyn std::fmt::Display) -> Error {
+    Error::storage(&format!("unable to read object {id}"), error)
 }
 
 fn child(name: &[u8], mode: Mode, id: ObjectId) -> Option<Child> {

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::pack::ObjectReader;
 use crate::store::{Child, ObjectStore};
 use crate::{Error, ErrorKind, ObjectId};
 
@@ -93,14 +95,13 @@ impl Tree {
     /// The entry is a directory or submodule, or its object cannot be read.
     pub fn size(&self, entry: &TreeEntry) -> Result<u64, Error> {
         self.check_readable(entry)?;
-        let header = self.store_of(&entry.path).header(&entry.id)?;
+        let header = self.store_of(&entry.path).header(&entry.id);
         header
             .map(|(_, size)| size)
             .ok_or_else(|| Error::protocol(format!("the remote did not send blob {}", entry.id)))
     }
 
-    /// The contents of a file or the target of a link, whole: objects in a pack are stored as differences, so
-    /// there is no way to stream one. Objects beyond the budget's limit are refused.
+    /// The contents of a file or the target of a link, whole. Objects beyond the budget's limit are refused.
     ///
     /// # Errors
     /// The entry is a directory or submodule, or its object cannot be read.
@@ -108,6 +109,19 @@ impl Tree {
         self.check_readable(entry)?;
         self.store_of(&entry.path)
             .blob(&entry.id)
+            .map_err(|error| error.context(entry.path_text()))
+    }
+
+    /// The contents of a file or the target of a link as a stream, which takes little memory whatever their
+    /// size is. Objects beyond the budget's limit are refused.
+    ///
+    /// # Errors
+    /// The entry is a directory or submodule, or its object cannot be read.
+    pub fn open(&self, entry: &TreeEntry) -> Result<BlobReader<'_>, Error> {
+        self.check_readable(entry)?;
+        let opened = self.store_of(&entry.path).open_blob(&entry.id);
+        opened
+            .map(BlobReader)
             .map_err(|error| error.context(entry.path_text()))
     }
 
@@ -137,6 +151,28 @@ impl Tree {
 impl std::fmt::Debug for Tree {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Tree({})", self.root)
+    }
+}
+
+/// Reads the contents of one entry of a [`Tree`].
+pub struct BlobReader<'t>(ObjectReader<'t>);
+
+impl BlobReader<'_> {
+    /// How many bytes there are from begin to end.
+    pub fn size(&self) -> u64 {
+        self.0.size()
+    }
+}
+
+impl Read for BlobReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl std::fmt::Debug for BlobReader<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "BlobReader({} bytes)", self.size())
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
-use std::io;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -71,7 +70,7 @@ pub enum BuildError {
     Ignore(#[from] FileSystemError),
     /// The archive cannot be written.
     #[error("unable to archive artifact to storage: {0}")]
-    Write(#[from] io::Error),
+    Write(#[source] io::Error),
     /// Nobody waits for the artifact any more.
     #[error("unable to archive artifact to storage: the work was broken off")]
     BrokenOff,
@@ -84,6 +83,13 @@ impl From<sluice_git::Error> for BuildError {
             ErrorKind::Limit => Self::TooMuch(error),
             _ => Self::Tree(error),
         }
+    }
+}
+
+impl From<io::Error> for BuildError {
+    /// An error of the contents comes out of the archive that they go into.
+    fn from(error: io::Error) -> Self {
+        error.downcast().unwrap_or_else(Self::Write)
     }
 }
 
@@ -285,13 +291,16 @@ impl SourceTree {
                 SourceKind::Directory => tar.directory(entry.path)?,
                 SourceKind::File { executable } => {
                     self.check_size(&entry, limits.file_bytes)?;
-                    let contents = self.read(&entry)?;
-                    let size = contents.len() as u64;
+                    let (size, contents) = self.open(&entry)?;
                     left = left.checked_sub(size).ok_or_else(|| BuildError::TooLarge {
                         path: entry.path_text(),
                         limit: limits.checkout_bytes,
                     })?;
-                    tar.file(entry.path, executable, size, &mut contents.as_ref())?;
+                    let mut contents = Cancellable {
+                        reader: contents,
+                        cancelled: &self.cancelled,
+                    };
+                    tar.file(entry.path, executable, size, &mut contents)?;
                 }
                 SourceKind::Link => {}
             }
@@ -319,6 +328,21 @@ impl SourceTree {
             Origin::Tree(entry) => Ok(self.tree.read(entry)?),
             Origin::Include(include, path) => Ok(self.includes[include].archive.read(path)?),
             Origin::Nowhere => Ok(Bytes::new()),
+        }
+    }
+
+    /// The size and the contents of a file, as a stream: it may be larger than the memory.
+    fn open<'s>(&'s self, entry: &SourceEntry<'_>) -> Result<(u64, Box<dyn Read + 's>), BuildError> {
+        match entry.origin {
+            Origin::Tree(entry) => {
+                let blob = self.tree.open(entry)?;
+                Ok((blob.size(), Box::new(blob)))
+            }
+            Origin::Include(include, path) => {
+                let file = self.includes[include].archive.open(path)?;
+                Ok((file.size(), Box::new(file)))
+            }
+            Origin::Nowhere => Ok((0, Box::new(io::empty()))),
         }
     }
 
@@ -403,6 +427,21 @@ impl SourceTree {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads until nobody waits for the artifact any more.
+struct Cancellable<'s> {
+    reader: Box<dyn Read + 's>,
+    cancelled: &'s AtomicBool,
+}
+
+impl Read for Cancellable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(io::Error::other(BuildError::BrokenOff));
+        }
+        self.reader.read(buffer)
     }
 }
 

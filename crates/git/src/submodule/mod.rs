@@ -49,7 +49,7 @@ impl Checkout {
             transferred: 0,
             count: 0,
         };
-        recursion.spend(&self.tree().store)?;
+        recursion.spend(&self.tree().store);
         let tree = recursion
             .mount(self.tree(), &remote.url, "", 1)
             .map_err(|error| error.context(format!("unable to clone '{}'", remote.url)))?;
@@ -111,7 +111,7 @@ impl Recursion<'_> {
             .clone()
             .with_transfer_bytes(limit.saturating_sub(self.transferred));
         let (store, root) = fetch_commit(&remote, commit, self.scratch, &budget)?;
-        self.spend(&store)?;
+        self.spend(&store);
         let fetched = Tree::new(store, root, self.budget.entries());
         self.mount(&fetched, &remote.url, &format!("{place}/"), depth + 1)
     }
@@ -133,9 +133,8 @@ impl Recursion<'_> {
         remote
     }
 
-    fn spend(&mut self, store: &ObjectStore) -> Result<(), Error> {
-        self.transferred = self.transferred.saturating_add(store.stored_bytes()?);
-        Ok(())
+    fn spend(&mut self, store: &ObjectStore) {
+        self.transferred = self.transferred.saturating_add(store.stored_bytes());
     }
 }
 
@@ -153,7 +152,7 @@ fn read_declarations(tree: &Tree, above: &str) -> Result<Option<Vec<u8>>, Error>
         }
         TreeEntryKind::Directory | TreeEntryKind::Submodule => return Ok(None),
     }
-    let size = tree.store.header(&child.id)?.map_or(0, |(_, size)| size);
+    let size = tree.store.header(&child.id).map_or(0, |(_, size)| size);
     if size > MAX_DECLARATION_BYTES {
         let text =
             format!("{above}.gitmodules has {size} bytes, more than the limit of {MAX_DECLARATION_BYTES}");

@@ -65,6 +65,7 @@ fn repository() -> Repository {
     text.push_str("more");
     repository.write("apps/again.yaml", &text);
     repository.commit("second", 1_700_000_001);
+    repository.git(&["gc", "--quiet", "--aggressive"]);
     repository
 }
 
