@@ -72,3 +72,31 @@ pub mod print {
         format::format_json(value)
     }
 }
+
+/// Go's readers of dates and addresses, for what else is held against them.
+pub mod parse {
+    use crate::text::lossy;
+
+    pub use crate::library::Url;
+
+    /// `time.Parse`.
+    ///
+    /// # Errors
+    /// Go's words for what does not fit the layout.
+    pub fn date(layout: &[u8], text: &[u8]) -> Result<(), String> {
+        crate::library::read_date(layout, text)
+    }
+
+    /// `url.Parse`.
+    ///
+    /// # Errors
+    /// Go's words for what is wrong.
+    pub fn url(text: &[u8]) -> Result<Url, String> {
+        crate::library::read_url(text)
+    }
+
+    /// A character in single quotes, as `%q` prints it.
+    pub fn quoted_character(character: char) -> String {
+        lossy(&crate::quote::quote_rune(character, false)).into_owned()
+    }
+}

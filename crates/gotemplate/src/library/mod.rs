@@ -27,6 +27,10 @@ use crate::error::Failure;
 use crate::function::{Arguments, FunctionMap, Scope, Signature};
 use crate::value::{Type, Value};
 
+pub(crate) use dates::read_date;
+pub use urls::Parts as Url;
+pub(crate) use urls::read as read_url;
+
 type Outcome = Result<Value, Failure>;
 
 const ANY: Type = Type::Any;

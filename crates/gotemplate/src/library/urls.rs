@@ -99,6 +99,28 @@ fn cut<'text>(bytes: &'text [u8], separator: &[u8]) -> (&'text [u8], Option<&'te
     }
 }
 
+/// The parts of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The scheme; empty for relative addresses.
+    pub scheme: String,
+    /// The host with its port.
+    pub host: String,
+    /// The host without port and brackets.
+    pub host_name: String,
+}
+
+/// Reads an address as Go does; the error is Go's.
+pub(crate) fn read(text: &[u8]) -> Result<Parts, String> {
+    let url = Url::parse(text)?;
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Parts {
+        scheme: shown(&url.scheme),
+        host: shown(&url.host),
+        host_name: shown(url.hostname()),
+    })
+}
+
 #[derive(Default)]
 struct Url {
     scheme: Vec<u8>,

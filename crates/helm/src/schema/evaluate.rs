@@ -6,12 +6,14 @@ use regex::Regex;
 use serde_json::{Map, Value as Json};
 
 use super::failure::{Failure, Kind, all_quoted, count, number, quoted, shown, value_number};
+use super::format;
 use super::reference::{Found, Index, ROOT, base_of};
+use super::unevaluated::Unevaluated;
 use super::{MAX_DEPTH, MAX_STEPS};
 
 /// The drafts that differ here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Draft {
+pub(super) enum Draft {
     Four,
     Six,
     Seven,
@@ -60,6 +62,7 @@ pub(super) struct Evaluator<'schema> {
     draft: Draft,
     patterns: HashMap<&'schema str, Regex>,
     path: Vec<String>,
+    left: Unevaluated,
     depth: usize,
     steps: usize,
 }
@@ -81,6 +84,7 @@ impl<'schema> Evaluator<'schema> {
             draft,
             patterns: HashMap::new(),
             path: Vec::new(),
+            left: Unevaluated::default(),
             depth: 0,
             steps: 0,
         })
@@ -145,7 +149,13 @@ impl<'schema> Evaluator<'schema> {
             return Err("the schema refers to itself without end".to_owned());
         }
         self.depth += 1;
+        let left = Unevaluated::before(self.draft, schema, value, !self.left.is_empty());
+        let mut outer = std::mem::replace(&mut self.left, left);
         let outcome = self.apply_keywords(schema, base, value);
+        if matches!(outcome, Ok(None)) {
+            outer.keep_only(&self.left);
+        }
+        self.left = outer;
         self.depth -= 1;
         outcome
     }
@@ -153,7 +163,9 @@ impl<'schema> Evaluator<'schema> {
     /// Applies a schema to a part of the current value.
     fn apply_below(&mut self, schema: &'schema Json, base: &str, value: &Json, name: &str) -> Outcome {
         self.path.push(name.to_owned());
+        let left = std::mem::take(&mut self.left);
         let outcome = self.apply(schema, base, value);
+        self.left = left;
         self.path.pop();
         outcome
     }
@@ -194,6 +206,7 @@ impl<'schema> Evaluator<'schema> {
             }
         }
         self.combined(keywords, &base, value, &mut failures)?;
+        self.unevaluated(keywords, &base, value, &mut failures)?;
         Ok(match failures.len() {
             0 => None,
             1 => failures.pop(),
@@ -254,6 +267,13 @@ impl<'schema> Evaluator<'schema> {
                 [one] => format!("value must be {one}"),
                 many => format!("value must be one of {}", many.join(", ")),
             });
+        }
+        // Later drafts take formats for notes.
+        if self.draft < Draft::Nineteen
+            && let (Some(Json::String(name)), Json::String(text)) = (keywords.get("format"), value)
+            && let Err(problem) = format::check(name, text)
+        {
+            return Some(format!("{} is not valid {name}: {problem}", quoted(text)));
         }
         None
     }
@@ -371,6 +391,9 @@ impl<'schema> Evaluator<'schema> {
                 Some(schema) if !is_known => failures.extend(self.apply_below(schema, base, value, name)?),
                 _ => {}
             }
+            if is_known || additional.is_some() {
+                self.left.names.remove(name);
+            }
         }
         if !not_allowed.is_empty() {
             let names = all_quoted(&not_allowed);
@@ -465,7 +488,12 @@ impl<'schema> Evaluator<'schema> {
         let (mut matched, mut causes) = (Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
             match self.apply_below(schema, base, item, &index.to_string())? {
-                None => matched.push(index.to_string()),
+                None => {
+                    matched.push(index.to_string());
+                    if self.draft >= Draft::Twenty {
+                        self.left.items.remove(&index);
+                    }
+                }
                 Some(failure) => causes.push(failure),
             }
         }
@@ -607,6 +635,43 @@ impl<'schema> Evaluator<'schema> {
             if let Some(schema) = keywords.get(branch) {
                 failures.extend(self.apply(schema, base, value)?);
             }
+        }
+        Ok(())
+    }
+
+    /// What no other keyword has looked at.
+    fn unevaluated(
+        &mut self,
+        keywords: &'schema Map<String, Json>,
+        base: &str,
+        value: &Json,
+        failures: &mut Vec<Failure>,
+    ) -> Result<(), String> {
+        if self.draft < Draft::Nineteen {
+            return Ok(());
+        }
+        match value {
+            Json::Object(map) => {
+                let Some(schema) = keywords.get("unevaluatedProperties") else {
+                    return Ok(());
+                };
+                for name in std::mem::take(&mut self.left.names) {
+                    if let Some(value) = map.get(&name) {
+                        failures.extend(self.apply_below(schema, base, value, &name)?);
+                    }
+                }
+            }
+            Json::Array(items) => {
+                let Some(schema) = keywords.get("unevaluatedItems") else {
+                    return Ok(());
+                };
+                for index in std::mem::take(&mut self.left.items) {
+                    if let Some(item) = items.get(index) {
+                        failures.extend(self.apply_below(schema, base, item, &index.to_string())?);
+                    }
+                }
+            }
+            _ => {}
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 mod evaluate;
 mod failure;
+mod format;
 mod reference;
+mod unevaluated;
 
 use serde_json::Value as Json;
 

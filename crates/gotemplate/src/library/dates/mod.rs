@@ -118,6 +118,11 @@ fn time_of(value: &Value) -> Option<Time> {
     value::time_of(value)
 }
 
+/// Reads a date by its layout for nothing but Go's error.
+pub(crate) fn read_date(layout: &[u8], text: &[u8]) -> Result<(), String> {
+    read::parse(layout, text).map(|_| ())
+}
+
 pub(super) fn register(registry: &mut Registry) {
     registry.fixed("now", &[], TIME, |scope, _| Ok(Time::now(scope).into_value()));
     registry.fixed("date", &[TEXT, ANY], TEXT, |scope, arguments| {
