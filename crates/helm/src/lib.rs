@@ -32,8 +32,8 @@ pub use manifest::{
 };
 pub use name::{MAX_RELEASE_NAME, ReleaseNameError, check_release_name, name_from_template};
 pub use render::{
-    Lookup, LookupError, OutputDocument, OutputOptions, PostRenderer, RenderError, RenderOptions, Rendered,
-    Resolver, Target, TemplateNotFound, render,
+    Lookup, LookupError, OutputDocument, OutputOptions, PostRenderError, PostRenderStrategy, PostRenderer,
+    PostRendering, RenderError, RenderOptions, Rendered, Resolver, Target, TemplateNotFound, render,
 };
 pub use schema::SchemaError;
 pub use sluice_gotemplate::Budget;

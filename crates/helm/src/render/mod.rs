@@ -6,6 +6,7 @@ mod files;
 mod functions;
 mod objects;
 mod output;
+mod post;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use sluice_gotemplate::Budget;
 
 pub use output::{OutputDocument, OutputOptions, TemplateNotFound};
+pub use post::{PostRenderError, PostRenderStrategy, PostRendering};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, CustomResourceFile};
@@ -92,6 +94,8 @@ pub struct RenderOptions {
     pub lookup: Option<Arc<dyn Lookup + Send + Sync>>,
     /// Answers `getHostByName`; without it every answer is empty.
     pub resolver: Option<Arc<dyn Resolver + Send + Sync>>,
+    /// Changes manifests after rendering.
+    pub post_rendering: Option<PostRendering>,
     /// Whether values are not held against the schemas of the charts.
     pub skip_schema: bool,
     /// What the render may use.
@@ -133,6 +137,9 @@ pub enum RenderError {
     /// What was rendered is no YAML.
     #[error(transparent)]
     Manifest(ManifestError),
+    /// What was rendered cannot be post-rendered.
+    #[error(transparent)]
+    PostRender(PostRenderError),
 }
 
 impl RenderError {
@@ -183,6 +190,9 @@ pub fn render(
     check_kube_version(&branch, &options.capabilities)?;
     let mut files = engine::execute(&branch, computed, target, options, &mut log)?;
     let notes = take_notes(&mut files, branch.name());
+    if let Some(rendering) = &options.post_rendering {
+        files = post::post_render(&files, rendering).map_err(RenderError::PostRender)?;
+    }
     let (hooks, manifests) = sort_manifests(&files).map_err(RenderError::Manifest)?;
     let chart = branch.into_chart();
     Ok(Rendered {
