@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sluice_api::managers::SOURCE_CONTROLLER;
 use sluice_artifact::{Storage, StorageOptions, server};
+use sluice_auth::{Environment, TokenCache, WorkloadIdentity, WorkloadIdentityOptions};
 use sluice_runtime::flags::FeatureGates;
 use sluice_runtime::{Manager, RuntimeError, launch};
 use tracing::info;
@@ -76,6 +77,19 @@ async fn register(mut manager: Manager, arguments: Arguments) -> Result<Manager,
         std::future::pending().await
     });
 
+    let identity = WorkloadIdentity::new(WorkloadIdentityOptions {
+        client: manager.client().clone(),
+        object_level: gates.is_enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
+        default_service_account: Some(arguments.default_service_account.clone())
+            .filter(|account| !account.is_empty()),
+        cache: TokenCache::new(
+            arguments.token_cache_max_size,
+            arguments.token_cache_max_duration,
+            Some(manager.metrics().registry()),
+        )
+        .map_err(|error| invalid("--token-cache-max-size", error))?,
+        environment: Environment::of_process(),
+    });
     let artifacts = Artifacts::new(storage);
     let reconciler = GitRepositoryReconciler::new(GitRepositoryOptions {
         client: manager.client().clone(),
@@ -83,6 +97,7 @@ async fn register(mut manager: Manager, arguments: Arguments) -> Result<Manager,
         scratch,
         requeue_dependency: arguments.requeue_dependency,
         limits: arguments.limits(),
+        identity,
         object_level_identity: gates.is_enabled(OBJECT_LEVEL_WORKLOAD_IDENTITY),
         ssh_algorithms: sluice_git::SshAlgorithms {
             key_exchange: arguments.ssh_kex_algos.clone(),

@@ -24,6 +24,7 @@ pub mod control_plane;
 pub mod error;
 pub mod files;
 pub mod git;
+pub mod https;
 mod loopback;
 pub mod process;
 pub mod proxy;

@@ -33,6 +33,11 @@ impl std::fmt::Debug for Certificates {
 impl Certificates {
     /// Makes a set that has nothing in common with any other.
     pub fn new() -> Result<Self> {
+        Self::for_hosts(&[])
+    }
+
+    /// Makes a set whose server's certificate is good for these hosts as well.
+    pub fn for_hosts(hosts: &[&str]) -> Result<Self> {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -42,7 +47,11 @@ impl Certificates {
         let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
         let (server_certificate, server_key) = issue(
             &authority,
-            vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+            ["localhost", "127.0.0.1"]
+                .iter()
+                .chain(hosts)
+                .map(|host| (*host).to_owned())
+                .collect(),
             "test server",
             ExtendedKeyUsagePurpose::ServerAuth,
         )?;

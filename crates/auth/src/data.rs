@@ -107,6 +107,20 @@ pub struct Proxy {
     pub credentials: Option<BasicAuth>,
 }
 
+impl Proxy {
+    /// The URL with the credentials in it: for keys that are hashed, never for people.
+    pub(crate) fn url_with_credentials(&self) -> zeroize::Zeroizing<String> {
+        let mut url = self.url.clone();
+        if let Some(credentials) = &self.credentials {
+            // A proxy's URL has a host and can hold both.
+            let _ = url.set_username(&credentials.username);
+            let password = credentials.password.expose_text().filter(|text| !text.is_empty());
+            let _ = url.set_password(password);
+        }
+        zeroize::Zeroizing::new(url.into())
+    }
+}
+
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let host = self.url.host_str().unwrap_or_default();

@@ -41,6 +41,8 @@ pub struct ClientOptions {
     /// The proxy. It replaces those of the environment, `NO_PROXY` included; without one the environment's
     /// hold.
     pub proxy: Option<Proxy>,
+    /// Hosts that are reached without `proxy`, as `NO_PROXY` lists them.
+    pub proxy_exceptions: Option<String>,
     /// The time for a whole request with its answer.
     pub timeout: Option<Duration>,
     /// What the client calls itself.
@@ -67,7 +69,11 @@ impl ClientOptions {
             builder = builder.identity(reqwest::Identity::from_pem(&pem).map_err(tls)?);
         }
         if let Some(proxy) = &self.proxy {
-            builder = builder.no_proxy().proxy(to_reqwest(proxy)?);
+            let exceptions = self
+                .proxy_exceptions
+                .as_deref()
+                .and_then(reqwest::NoProxy::from_string);
+            builder = builder.no_proxy().proxy(to_reqwest(proxy)?.no_proxy(exceptions));
         }
         if let Some(timeout) = self.timeout {
             builder = builder.timeout(timeout);
@@ -100,7 +106,7 @@ fn to_reqwest(proxy: &Proxy) -> Result<reqwest::Proxy, ClientError> {
 }
 
 /// An error with its whole chain of causes: the outermost text alone says little.
-fn describe(error: &dyn std::error::Error) -> String {
+pub(crate) fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -12,12 +12,10 @@ use sluice_runtime::{ReconcileError, Severity};
 use super::build::BuildError;
 use super::dereference::{DereferenceError, IncludeError};
 use super::fetch::FetchError;
+use super::login::LoginError;
 use super::store::StoreError;
 use super::validate::ValidationError;
 use super::verify::SignatureError;
-
-/// The reason of an object that asks for something that this version does not do.
-pub const UNSUPPORTED_FEATURE: &str = "UnsupportedFeature";
 
 /// The reason of an include whose contents could not be put into place.
 const COPY_FAILURE: &str = "CopyFailure";
@@ -62,10 +60,17 @@ impl From<ValidationError> for ReconcileError {
                 Self::backoff(reasons::INVALID_PROVIDER_CONFIGURATION, message)
             }
             ValidationError::IdentityDisabled => Self::stalled(FEATURE_GATE_DISABLED, message),
-            ValidationError::Unsupported { .. } => Self::stalled(UNSUPPORTED_FEATURE, message),
             ValidationError::Duration { .. } => Self::stalled(FAILED, message),
         };
         converted.with_condition(FETCH_FAILED).with_source(error)
+    }
+}
+
+impl From<LoginError> for ReconcileError {
+    fn from(error: LoginError) -> Self {
+        Self::backoff(reasons::AUTHENTICATION_FAILED, error.to_string())
+            .with_condition(FETCH_FAILED)
+            .with_source(error)
     }
 }
 

@@ -17,6 +17,7 @@ use sluice_api::meta::Artifact;
 use sluice_api::reasons::SUCCEEDED;
 use sluice_api::reasons::source as reasons;
 use sluice_api::source::GitRepository;
+use sluice_auth::WorkloadIdentity;
 use sluice_git::{Checkout, SshAlgorithms};
 use sluice_runtime::conditions::{delete, is_false, is_true};
 use sluice_runtime::queue::Cause;
@@ -31,7 +32,7 @@ use super::fetch::{Cancellation, Fetch, FetchError, Limits, check_sparse};
 use super::status::{self, Before};
 use super::store::{Contents, IncludedArtifact};
 use super::validate::{ValidSpec, validate};
-use super::{KIND, dereference, store, verify};
+use super::{KIND, dereference, login, store, verify};
 use crate::artifacts::{Artifacts, Presence, unblock};
 
 /// What the reconciler works with.
@@ -49,6 +50,8 @@ pub struct GitRepositoryOptions {
     pub limits: Limits,
     /// Whether objects may name ServiceAccounts for cloud providers.
     pub object_level_identity: bool,
+    /// Gets credentials from clouds.
+    pub identity: WorkloadIdentity,
     /// What is offered to SSH servers (`--ssh-kex-algos`, `--ssh-hostkey-algos`).
     pub ssh_algorithms: SshAlgorithms,
 }
@@ -309,6 +312,14 @@ impl Reconciler for GitRepositoryReconciler {
         if let Some(ssh) = &mut spec.remote.ssh {
             ssh.algorithms.clone_from(&self.options.ssh_algorithms);
         }
+        login::log_in(
+            &mut spec,
+            &self.options.identity,
+            context.key(),
+            context.object.spec.service_account_name.as_deref(),
+            secrets.proxy.as_ref(),
+        )
+        .await?;
         let spec = Arc::new(spec);
         let includes = self.find_includes(context).await?;
 
@@ -349,6 +360,9 @@ impl Reconciler for GitRepositoryReconciler {
     }
 
     async fn finalize(&self, context: &mut Context<GitRepository>) -> Result<Finalized, ReconcileError> {
+        if let Some(cache) = self.options.identity.cache() {
+            cache.forget(&login::involved(context.key()));
+        }
         let removed = self
             .options
             .artifacts

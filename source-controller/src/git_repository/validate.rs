@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use sluice_api::meta::{DurationError, GoDuration};
 use sluice_api::source::{GitProvider, GitRepositorySpec};
-use sluice_auth::{AuthError, GitCredentials, HttpCredentials, Proxy, SecretData, keys};
+use sluice_auth::{AuthError, GitCredentials, GitHubApp, HttpCredentials, Proxy, SecretData, Tls, keys};
 use sluice_git::{
     Authentication, ClientCertificate, Reference, Remote, RemoteUrl, Secret, SshAlgorithms, SshCredentials,
-    Tls, UrlError,
+    UrlError,
 };
 use url::Url;
 
@@ -50,16 +50,6 @@ pub enum ValidationError {
         "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
     )]
     IdentityDisabled,
-    /// Something that this version does not do. Nothing is fetched rather than something else than asked.
-    #[error("{field}: {what} is not supported yet: {remedy}")]
-    Unsupported {
-        /// The field that asks for it.
-        field: &'static str,
-        /// What it asks for.
-        what: &'static str,
-        /// What to do.
-        remedy: &'static str,
-    },
     /// A length of time that cannot be used.
     #[error("{field}: {reason}")]
     Duration {
@@ -70,11 +60,33 @@ pub enum ValidationError {
     },
 }
 
+/// Who gives the credentials.
+#[derive(Debug, Clone)]
+pub enum Login {
+    /// The Secret, which is worked in already.
+    Secret,
+    /// GitHub, to an App.
+    GitHubApp {
+        /// The App.
+        app: GitHubApp,
+        /// How the API is trusted, and what is shown to it.
+        tls: Option<Tls>,
+    },
+    /// Amazon Web Services, for CodeCommit.
+    Aws,
+    /// Microsoft Azure, for Azure DevOps.
+    Azure,
+}
+
 /// A spec that makes sense, with its Secrets worked in.
 #[derive(Debug, Clone)]
 pub struct ValidSpec {
     /// Where and how to reach the repository.
     pub remote: Remote,
+    /// Who gives the credentials for it.
+    pub login: Login,
+    /// The address as a URL, which credentials may depend on.
+    pub url: Url,
     /// What to follow.
     pub reference: Reference,
     /// How long one Git operation may take.
@@ -107,13 +119,15 @@ pub fn validate(
             error => ValidationError::Credentials(error),
         })?;
     check_passphrase(namespace, &credentials, secrets.credentials.as_ref())?;
-    check_provider(
+    let login = login(
         namespace,
         spec,
         secrets.credentials.as_ref(),
         object_level_identity,
     )?;
     Ok(ValidSpec {
+        login,
+        url,
         remote: remote(&spec.url, credentials, secrets.proxy.as_ref())?,
         reference: reference(spec),
         timeout: duration("spec.timeout", spec.timeout.as_ref())?.unwrap_or(DEFAULT_TIMEOUT),
@@ -143,45 +157,51 @@ fn check_passphrase(
     }
 }
 
-fn check_provider(
+fn login(
     namespace: &str,
     spec: &GitRepositorySpec,
     secret: Option<&SecretData>,
     object_level_identity: bool,
-) -> Result<(), ValidationError> {
-    const REMEDY: &str =
-        "use credentials in spec.secretRef, or reconcile this object with Flux's source-controller";
-    let unsupported = |what| {
-        Err(ValidationError::Unsupported {
-            field: "spec.provider",
-            what,
-            remedy: REMEDY,
-        })
-    };
+) -> Result<Login, ValidationError> {
     match spec.provider {
         Some(GitProvider::Azure | GitProvider::Aws)
             if spec.service_account_name.is_some() && !object_level_identity =>
         {
             Err(ValidationError::IdentityDisabled)
         }
-        Some(GitProvider::Azure) => unsupported("provider azure"),
-        Some(GitProvider::Aws) => unsupported("provider aws"),
-        Some(GitProvider::GitHub) => match secret {
-            None => Err(ValidationError::AppWithoutSecret),
-            Some(secret) => match secret.github_app() {
-                Ok(_) => unsupported("provider github"),
-                Err(error) if error.is_key_not_found() => Err(ValidationError::SecretWithoutApp),
-                Err(error) => Err(ValidationError::Credentials(error)),
-            },
-        },
+        Some(GitProvider::Azure) => Ok(Login::Azure),
+        Some(GitProvider::Aws) => Ok(Login::Aws),
+        Some(GitProvider::GitHub) => github_app(secret.ok_or(ValidationError::AppWithoutSecret)?),
         _ => match secret.filter(|secret| secret.get(keys::GITHUB_APP_ID).is_some_and(|id| !id.is_empty())) {
             Some(secret) => Err(ValidationError::AppWithoutProvider(format!(
                 "{namespace}/{}",
                 secret.name().name
             ))),
-            None => Ok(()),
+            None => Ok(Login::Secret),
         },
     }
+}
+
+/// The App of a Secret. As in Flux half of a basic authentication beside it is refused, and half of a certificate
+/// passed over.
+fn github_app(secret: &SecretData) -> Result<Login, ValidationError> {
+    match secret.basic_auth() {
+        Err(error) if !error.is_key_not_found() => return Err(ValidationError::Credentials(error)),
+        _ => {}
+    }
+    let app = secret.github_app().map_err(|error| {
+        if error.is_key_not_found() {
+            ValidationError::SecretWithoutApp
+        } else {
+            ValidationError::Credentials(error)
+        }
+    })?;
+    let tls = match secret.tls() {
+        Ok(tls) => Some(tls),
+        Err(AuthError::NoCertificates(_) | AuthError::HalfCertificate { .. }) => None,
+        Err(error) => return Err(ValidationError::Credentials(error)),
+    };
+    Ok(Login::GitHubApp { app, tls })
 }
 
 fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Result<Remote, ValidationError> {
@@ -209,15 +229,8 @@ fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Resu
             return Ok(remote);
         }
     };
-    remote.authentication = match credentials {
-        HttpCredentials::Anonymous => Authentication::None,
-        HttpCredentials::Basic(basic) => Authentication::Basic {
-            username: basic.username,
-            password: secret(&basic.password),
-        },
-        HttpCredentials::Bearer(token) => Authentication::Bearer(secret(&token)),
-    };
-    remote.tls = Tls {
+    remote.authentication = authentication(&credentials);
+    remote.tls = sluice_git::Tls {
         certificate_authorities: authorities,
         client_certificate: client.map(|client| ClientCertificate {
             key: secret(&client.private_key),
@@ -236,6 +249,18 @@ fn remote(url: &str, credentials: GitCredentials, proxy: Option<&Proxy>) -> Resu
             .map(|credentials| secret(&credentials.password)),
     });
     Ok(remote)
+}
+
+/// How credentials are shown over HTTP.
+pub(super) fn authentication(credentials: &HttpCredentials) -> Authentication {
+    match credentials {
+        HttpCredentials::Anonymous => Authentication::None,
+        HttpCredentials::Basic(basic) => Authentication::Basic {
+            username: basic.username.clone(),
+            password: Secret::new(basic.password.expose()),
+        },
+        HttpCredentials::Bearer(token) => Authentication::Bearer(Secret::new(token.expose())),
+    }
 }
 
 fn reference(spec: &GitRepositorySpec) -> Reference {
@@ -353,32 +378,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_stalls_with_a_way_out() {
-        let app = secrets(&[
+    fn the_provider_says_who_gives_the_credentials() {
+        let app = [
             ("githubAppID", "1"),
-            ("githubAppPrivateKey", "k"),
+            ("githubAppPrivateKey", "hunter2"),
             ("githubAppInstallationID", "2"),
-        ]);
-        let cases = [
-            (
-                spec(&serde_json::json!({"provider": "azure"})),
-                Secrets::default(),
-                "spec.provider",
-            ),
-            (
-                spec(&serde_json::json!({"provider": "github"})),
-                app,
-                "spec.provider",
-            ),
         ];
-        for (spec, secrets, field) in cases {
-            let message = message(&spec, &secrets);
-            assert!(
-                message.starts_with(&format!("Stalled UnsupportedFeature {field}: ")),
-                "{message}"
-            );
-            assert!(message.contains("is not supported yet: "), "{message}");
-        }
+        let login = |provider: &str, data: &[(&str, &str)]| {
+            let spec = spec(&serde_json::json!({"provider": provider}));
+            validate("apps", &spec, &secrets(data), false).map(|valid| valid.login)
+        };
+        assert!(matches!(login("generic", &[]), Ok(Login::Secret)));
+        assert!(matches!(login("azure", &[]), Ok(Login::Azure)));
+        assert!(matches!(login("aws", &[]), Ok(Login::Aws)));
+        let github = login("github", &app).unwrap();
+        assert!(
+            matches!(&github, Login::GitHubApp { tls: None, .. }),
+            "{github:?}"
+        );
+        assert!(!format!("{github:?}").contains("hunter2"));
+        let half = [("username", "u")];
+        let error = login("github", &[&app[..], &half].concat()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "failed to configure authentication options: secret 'apps/login': malformed basic auth - has 'username' but missing 'password'"
+        );
+        let both = [("githubAppInstallationOwner", "o")];
+        let error = login("github", &[&app[..], &both].concat()).unwrap_err();
+        assert!(matches!(error, ValidationError::Credentials(_)), "{error:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 )]
 
 mod artifacts;
+mod clouds;
 mod failures;
 mod hostile;
 mod lifecycle;

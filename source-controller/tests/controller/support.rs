@@ -28,12 +28,19 @@ pub(crate) struct Bench {
     kubeconfig: PathBuf,
     scratch: tempfile::TempDir,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    metrics: u16,
     namespace: Namespace,
 }
 
 impl Bench {
     /// Starts a controller, or says that the test is skipped.
     pub(crate) async fn start(arguments: &[&str]) -> Option<Self> {
+        Self::start_with(arguments, &[]).await
+    }
+
+    /// Starts a controller with further variables in its environment, or says that the test is skipped.
+    pub(crate) async fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         let plane = tools::require_or_skip(ControlPlane::shared())?;
         apply_definition(plane).await;
         let namespace = plane.namespace("source").await.unwrap();
@@ -47,6 +54,11 @@ impl Bench {
             kubeconfig: plane.kubeconfig().to_owned(),
             scratch: tempfile::tempdir().unwrap(),
             arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            environment: environment
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            metrics: 0,
             namespace,
         };
         bench.restart();
@@ -71,11 +83,21 @@ impl Bench {
             .wait_for_http(&format!("http://127.0.0.1:{}/", ports[2]), PATIENCE)
             .unwrap();
         self.controller = Some(controller);
+        self.metrics = ports[0];
+    }
+
+    /// The controller's metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        let url = format!("http://127.0.0.1:{}/metrics", self.metrics);
+        self.http.get(url).send().await.unwrap().text().await.unwrap()
     }
 
     /// The controller's program without addresses.
     pub(crate) fn program(&self) -> Program {
-        Program::new(env!("CARGO_BIN_EXE_source-controller"))
+        let program = Program::new(env!("CARGO_BIN_EXE_source-controller"));
+        let variables = self.environment.iter();
+        variables
+            .fold(program, |program, (name, value)| program.environment(name, value))
             .argument("--kubeconfig")
             .argument(&self.kubeconfig)
             .argument("--watch-all-namespaces=false")
