@@ -61,9 +61,9 @@ pub enum GitHubAppError {
     )]
     NotInstalled {
         /// What the API says about the organisation.
-        organization: TokenRequestError,
+        organization: Box<TokenRequestError>,
         /// What the API says about the user.
-        user: TokenRequestError,
+        user: Box<TokenRequestError>,
     },
     /// The API refused.
     #[error(transparent)]
@@ -249,7 +249,10 @@ impl GitHubAppClient {
         };
         match find("users").await {
             Ok(found) => Ok(found.id),
-            Err(user) => Err(GitHubAppError::NotInstalled { organization, user }),
+            Err(user) => Err(GitHubAppError::NotInstalled {
+                organization: Box::new(organization),
+                user: Box::new(user),
+            }),
         }
     }
 

@@ -30,7 +30,7 @@ pub enum TokenRequestError {
         /// The request's method.
         method: Method,
         /// The request's address.
-        url: Url,
+        url: String,
         /// What went wrong.
         reason: String,
     },
@@ -40,7 +40,7 @@ pub enum TokenRequestError {
         /// The request's method.
         method: Method,
         /// The request's address.
-        url: Url,
+        url: String,
         /// The answer's status.
         status: StatusCode,
         /// What the service says about it.
@@ -52,7 +52,7 @@ pub enum TokenRequestError {
         /// The request's method.
         method: Method,
         /// The request's address.
-        url: Url,
+        url: String,
         /// What is wrong with it.
         reason: String,
     },
@@ -69,7 +69,7 @@ pub(crate) struct TokenRequest {
 /// The answer to a request for a token.
 pub(crate) struct TokenAnswer {
     method: Method,
-    url: Url,
+    url: String,
     status: StatusCode,
     body: zeroize::Zeroizing<Vec<u8>>,
 }
@@ -220,10 +220,10 @@ impl TokenClients {
 }
 
 /// An address for messages.
-pub(crate) fn without_secrets(url: &Url) -> Url {
+fn without_secrets(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     // An address that cannot hold credentials has none.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
-    url
+    url.into()
 }

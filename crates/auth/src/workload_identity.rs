@@ -32,7 +32,7 @@ pub enum IdentityError {
         /// The ServiceAccount.
         account: AccountName,
         /// What is wrong with them.
-        source: ProviderError,
+        source: Box<ProviderError>,
     },
     /// The cloud gives the controller no token.
     #[error("failed to create provider access token for the controller: {0}")]
@@ -43,7 +43,7 @@ pub enum IdentityError {
         /// The ServiceAccount.
         account: AccountName,
         /// What went wrong.
-        source: ProviderError,
+        source: Box<ProviderError>,
     },
     /// The proxy cannot be used.
     #[error(transparent)]
@@ -219,7 +219,7 @@ impl WorkloadIdentity {
             .identity(&account)
             .map_err(|source| IdentityError::Annotations {
                 account: account.name.clone(),
-                source,
+                source: Box::new(source),
             })?;
         Ok(Subject {
             account: Some(account),
@@ -266,7 +266,7 @@ impl WorkloadIdentity {
             .await
             .map_err(|source| IdentityError::Exchange {
                 account: account.name.clone(),
-                source,
+                source: Box::new(source),
             })
     }
 }
