@@ -4,6 +4,7 @@
 //! and candidates are found by their former names.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -54,9 +55,16 @@ struct Spread {
 struct Rule<'a> {
     target: &'a NameReference,
     path: &'a str,
-    steps: Vec<String>,
+    /// The steps of the path, made when the first object of the kind comes: most kinds never do.
+    steps: OnceCell<Vec<String>>,
     group: &'a str,
     version: &'a str,
+}
+
+impl Rule<'_> {
+    fn steps(&self) -> &[String] {
+        self.steps.get_or_init(|| split_path(self.path, '/'))
+    }
 }
 
 /// Updates every field that refers to an object by a former name.
@@ -93,7 +101,7 @@ pub(crate) fn fix_name_references(
                 role,
             };
             let mut found = Vec::new();
-            let result = tree::visit(resource.node_mut(), &rule.steps, Create::Nothing, &mut |node| {
+            let result = tree::visit(resource.node_mut(), rule.steps(), Create::Nothing, &mut |node| {
                 lookup.update(node, &mut found)
             });
             result.map_err(|problem| reference_error(resource, rule.path, problem))?;
@@ -128,7 +136,7 @@ fn index_rules(references: &[NameReference]) -> HashMap<&str, Vec<(usize, Rule<'
             let rule = Rule {
                 target,
                 path: &referrer.path,
-                steps: split_path(&referrer.path, '/'),
+                steps: OnceCell::new(),
                 group: &referrer.group,
                 version: &referrer.version,
             };
