@@ -50,6 +50,13 @@ fn has_crashed(error: &str) -> bool {
     error.contains("panic: ") && error.contains("goroutine ")
 }
 
+/// Whether kustomize stumbles over the type that a number keeps behind the quotes that it gets: we build, as
+/// `docs/parity.md` says.
+fn is_hidden_type(error: &str) -> bool {
+    let copied = error.contains("cannot decode !!str `") && error.contains("` as a !!int");
+    copied || error.contains("field specified in var '")
+}
+
 /// Builds with both; true if both succeed, false if both fail for the same reason or kustomize crashes.
 ///
 /// # Errors
@@ -68,7 +75,7 @@ pub(crate) fn compare(kustomize: &Path, files: &Files, root: &str) -> Result<boo
         }
         (Ok(wanted), Ok(found)) => Err(super::difference(&wanted, &found)),
         (Ok(_), Err((_, error))) => Err(format!("ours fails: {error}")),
-        (Err(error), Ok(_)) if has_crashed(&error) => Ok(false),
+        (Err(error), Ok(_)) if has_crashed(&error) || is_hidden_type(&error) => Ok(false),
         (Err(error), Ok(_)) => Err(format!("only kustomize fails: {error}")),
     }
 }
