@@ -350,3 +350,33 @@ fn references_in_items_of_a_list_keep_the_quotes_that_these_get() {
         );
     }
 }
+
+#[test]
+fn options_of_a_patch_are_seen_among_all_annotations() {
+    for options in [
+        "{allowNameChange: true}",
+        "{allowKindChange: true}",
+        "{allowNameChange: true, allowKindChange: true}",
+    ] {
+        for patch in [
+            "{metadata: {name: web}, data: {a: b}}",
+            "{metadata: {name: web, annotations: null}}",
+            "{metadata: {name: web, annotations: {$patch: replace, x: y}}}",
+        ] {
+            let kustomization = format!(
+                "resources: [all.yaml]\nnamePrefix: x\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    {}\n  options: {options}\nreplacements:\n- source: {{kind: ConfigMap, name: web, fieldPath: metadata.annotations}}\n  targets:\n  - select: {{kind: ConfigMap}}\n    fieldPaths: [spec.copied]\n    options: {{create: true}}\n",
+                patch[1..patch.len() - 1].replace(", data", "\n    data")
+            );
+            assert_alike(
+                &[
+                    (
+                        "all.yaml",
+                        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, annotations: {app: plain}}\n",
+                    ),
+                    ("kustomization.yaml", &kustomization),
+                ],
+                "",
+            );
+        }
+    }
+}

@@ -46,6 +46,9 @@ pub(crate) fn apply_strategic(target: &mut Resource, patch: Resource, schema: &S
         return Ok(());
     }
     target.settle_shares();
+    // kustomize notes the options among the patch's annotations, and so the merge brings them into the target.
+    target.state.allow_name_change |= allow_name_change;
+    target.state.allow_kind_change |= allow_kind_change;
     if !allow_kind_change {
         target.set_kind(&kind)?;
     }
