@@ -151,14 +151,18 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Names an object that the pack should hold.
+    /// Names an object that the pack should hold: every chain of differences by offset begins with an object or
+    /// with a difference by reference.
     fn missing(&self) -> PackError {
+        let is_open = |entry: &Entry| self.pack.index.object(*entry).is_none();
         let mut deltas = self.reference_deltas.iter();
-        let missing = deltas.find(|(_, entry)| self.pack.index.object(*entry).is_none());
-        match missing {
+        match deltas.find(|(_, entry)| is_open(entry)) {
             Some((id, _)) => PackError::MissingBase { id: *id },
-            // Every chain of differences by offset ends in an object or in a difference by reference.
-            None => PackError::Header,
+            None => {
+                let open = (0..).take(self.pack.index.length()).find(is_open);
+                let offset = open.map_or(0, |entry| self.pack.index.offset(entry));
+                PackError::Base { offset }
+            }
         }
     }
 }
