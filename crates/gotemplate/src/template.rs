@@ -104,19 +104,42 @@ impl TemplateSet {
     /// # Errors
     /// If the text is no template, with Go's message. The set is then as it was.
     pub fn parse(&mut self, name: &str, text: &[u8]) -> Result<(), ParseError> {
-        let functions = &self.functions;
-        let is_function = |name: &[u8]| functions.get(name).is_some() || builtins().get(name).is_some();
-        let trees = parse(name, text, (&self.left, &self.right), &is_function)?;
-        for (name, tree) in trees {
+        for (name, tree) in self.read(name, text)? {
             self.add_tree(name, tree);
         }
         Ok(())
+    }
+
+    /// As [`Self::parse`], but the text becomes the template `name` even if it holds nothing: for texts that
+    /// are executed at once, as those of `tpl`, which may stand within each other.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_over(&mut self, name: &str, text: &[u8]) -> Result<(), ParseError> {
+        for (tree_name, tree) in self.read(name, text)? {
+            if *tree_name == *name.as_bytes() {
+                self.insert(tree_name, tree);
+            } else {
+                self.add_tree(tree_name, tree);
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, name: &str, text: &[u8]) -> Result<BTreeMap<Text, Arc<Tree>>, ParseError> {
+        let functions = &self.functions;
+        let is_function = |name: &[u8]| functions.get(name).is_some() || builtins().get(name).is_some();
+        parse(name, text, (&self.left, &self.right), &is_function)
     }
 
     fn add_tree(&mut self, name: Text, tree: Arc<Tree>) {
         if tree.is_empty() && self.tree(&name).is_some() {
             return;
         }
+        self.insert(name, tree);
+    }
+
+    fn insert(&mut self, name: Text, tree: Arc<Tree>) {
         let is_own = self
             .layers
             .last_mut()

@@ -7,7 +7,7 @@ use super::{ANY, LIST, MAP, Outcome, Registry, STRINGS, TEXT};
 use crate::error::{Failure, LimitError};
 use crate::function::{Arguments, Scope};
 use crate::text::Text;
-use crate::value::{List, Map, Type, Value};
+use crate::value::{List, Map, Shape, Type, Value};
 
 /// How deep maps are merged and copied; what nests deeper may contain itself.
 const MAX_DEPTH: usize = 10_000;
@@ -243,6 +243,13 @@ fn copy(scope: &mut Scope<'_>, value: &Value, depth: usize, open: &mut HashMap<u
             }
             Ok(Value::List(List::typed(list.element_type(), elements)))
         }
+        Value::Object(object) => match object.shape() {
+            Shape::Plain(plain @ (Value::Map(_) | Value::List(_))) => {
+                let copied = copy(scope, &plain, depth, open)?;
+                Ok(object.around(copied).unwrap_or_else(|| value.clone()))
+            }
+            _ => Ok(value.clone()),
+        },
         other => Ok(other.clone()),
     }
 }

@@ -50,6 +50,13 @@ pub trait Object {
         None
     }
 
+    /// Another value of the same type, for types that are a map or list underneath: copies are made so. None
+    /// where one value may stand for all copies.
+    fn around(&self, plain: Value) -> Option<Value> {
+        let _ = plain;
+        None
+    }
+
     /// The object itself, for functions that want their own kind of object back.
     fn as_any(&self) -> Option<&dyn Any> {
         None

@@ -209,7 +209,7 @@ fn engine_functions() -> FunctionMap {
         let shown = format!("{:?}", text.to_text());
         let mut set = scope.templates().clone();
         let name = set.name().to_owned();
-        set.parse(&name, &text).map_err(|error| {
+        set.parse_over(&name, &text).map_err(|error| {
             let message = format!("cannot parse template {shown}: {error}");
             Failure::from(error).with_message(message)
         })?;

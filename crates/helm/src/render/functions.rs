@@ -85,7 +85,7 @@ fn tpl(scope: &mut Scope<'_>, arguments: &Arguments) -> Outcome {
     };
     let mut set = scope.templates().clone();
     let name = set.name().to_owned();
-    set.parse(&name, &text)
+    set.parse_over(&name, &text)
         .map_err(|error| in_context("cannot parse template", error.into()))?;
     let result = scope
         .execute_in(&set, &name, &arguments.value(1))

@@ -29,6 +29,13 @@ impl Object for Named {
         Cow::Borrowed(self.type_name)
     }
 
+    fn around(&self, plain: Value) -> Option<Value> {
+        match plain {
+            Value::Map(map) => Some(Self::value(self.type_name, map)),
+            _ => None,
+        }
+    }
+
     fn shape(&self) -> Shape {
         Shape::Plain(Value::Map(self.map.clone()))
     }
