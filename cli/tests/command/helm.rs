@@ -165,6 +165,42 @@ fn charts_print_as_with_helm() {
     }
 }
 
+#[test]
+fn parts_of_charts_are_shown_as_by_helm() {
+    let Some(tool) = tools::require_or_skip(tools::tool("helm")) else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path());
+    let chart = directory.path().join("chart");
+    for (name, text) in [
+        ("README.md", "# Ünder\n"),
+        ("crds/b.yaml", "---\nkind: B\n"),
+        ("crds/c.json", "{}"),
+    ] {
+        std::fs::create_dir_all(chart.join(name).parent().unwrap()).unwrap();
+        std::fs::write(chart.join(name), text).unwrap();
+    }
+    let (chart, bare) = (chart.to_string_lossy(), chart.join("charts/sub"));
+    for path in [&*chart, &*bare.to_string_lossy()] {
+        for part in ["all", "chart", "crds", "readme", "values"] {
+            let output = Command::new(&tool)
+                .args(["show", part, path])
+                .env_clear()
+                .env("HOME", directory.path())
+                .output()
+                .unwrap();
+            assert!(output.status.success());
+            let wanted = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(
+                Sluice::alone().result(&["helm", "show", part, path]),
+                wanted,
+                "{part} {path}"
+            );
+        }
+    }
+}
+
 /// The files below a folder with their contents.
 fn files(directory: &Path, below: &str, found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(directory).unwrap() {

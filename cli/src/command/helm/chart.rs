@@ -15,6 +15,20 @@ const LARGEST_ARCHIVE: u64 = 100 << 20;
 
 /// Loads the chart in a directory or an archive, and checks that it can be installed.
 pub(super) fn load(name: &str) -> Result<Chart> {
+    let failed = |error: &dyn std::error::Error| CommandError::new(error.to_string());
+    let chart = load_any(name)?;
+    chart.check_installable().map_err(|error| failed(&error))?;
+    chart.check_dependencies().map_err(|error| {
+        CommandError::new(format!(
+            "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' \
+             to fetch missing dependencies: {error}"
+        ))
+    })?;
+    Ok(chart)
+}
+
+/// Loads the chart in a directory or an archive, whatever it is for.
+pub(super) fn load_any(name: &str) -> Result<Chart> {
     let path = Path::new(name);
     let Ok(found) = path.canonicalize() else {
         return Err(CommandError::new(format!("path {name:?} not found")).with_hint(
@@ -42,13 +56,5 @@ pub(super) fn load(name: &str) -> Result<Chart> {
             .map_err(|error| CommandError::new(format!("{}: {error}", found.display())))?;
         loader.load_archive(&archive)
     };
-    let chart = chart.map_err(|error| failed(&error))?;
-    chart.check_installable().map_err(|error| failed(&error))?;
-    chart.check_dependencies().map_err(|error| {
-        CommandError::new(format!(
-            "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' \
-             to fetch missing dependencies: {error}"
-        ))
-    })?;
-    Ok(chart)
+    chart.map_err(|error| failed(&error))
 }

@@ -1,6 +1,7 @@
 //! `sluice helm`: charts on this machine, without a cluster.
 
 mod chart;
+mod show;
 mod template;
 mod values;
 
@@ -19,6 +20,8 @@ pub(crate) struct Helm {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Show parts of a chart as they are
+    Show(show::Show),
     /// Render a chart and print its manifests
     Template(Box<template::Template>),
 }
@@ -30,6 +33,7 @@ impl Helm {
     /// A chart that cannot be loaded or rendered, in the words of helm.
     pub(crate) fn run(&self, cluster: &ClusterArguments, console: &Console) -> Result<()> {
         match &self.action {
+            Action::Show(show) => show.run(console),
             Action::Template(template) => template.run(cluster, console),
         }
     }
