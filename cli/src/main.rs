@@ -11,6 +11,7 @@ use error::CommandError;
 mod arguments;
 mod cluster;
 mod command;
+mod completion;
 mod disk;
 mod error;
 mod kind;
@@ -20,6 +21,7 @@ mod output;
 mod password;
 
 fn main() -> ExitCode {
+    completion::answer();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return told(&error),

@@ -1,5 +1,6 @@
 //! The flags that say which cluster, as kubectl has them.
 
+use clap_complete::ArgValueCompleter;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 use sluice_runtime::client::single_context;
 
 use crate::cluster::parse_duration;
+use crate::completion;
 use crate::error::{CommandError, Result, describe};
 
 /// The namespace of the toolkit where nothing names another.
@@ -27,7 +29,7 @@ pub(crate) struct ClusterArguments {
     #[arg(long, global = true, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The kubeconfig context to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCompleter::new(completion::contexts))]
     context: Option<String>,
     /// The kubeconfig cluster to use
     #[arg(long, global = true, value_name = "NAME")]
@@ -66,7 +68,7 @@ pub(crate) struct ClusterArguments {
     #[arg(long = "as-uid", global = true, value_name = "UID")]
     impersonate_uid: Option<String>,
     /// Namespace of the objects [default: flux-system, or FLUX_SYSTEM_NAMESPACE]
-    #[arg(long, short = 'n', global = true)]
+    #[arg(long, short = 'n', global = true, add = ArgValueCompleter::new(completion::namespaces))]
     namespace: Option<String>,
     /// Without --namespace, work in the kubeconfig context's namespace
     #[arg(long, global = true, env = "FLUX_NS_FOLLOWS_KUBE_CONTEXT", hide_env = true)]
@@ -127,6 +129,12 @@ impl ClusterArguments {
         Err(CommandError::new(format!(
             "namespace must be a valid DNS label: \"{namespace}\""
         )))
+    }
+
+    /// The names of the kubeconfig's contexts; none where it can't be read.
+    pub(crate) fn contexts(&self) -> Vec<String> {
+        let kubeconfig = self.read().unwrap_or_default();
+        kubeconfig.contexts.into_iter().map(|named| named.name).collect()
     }
 
     fn context_namespace(&self) -> Option<String> {

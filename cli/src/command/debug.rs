@@ -1,5 +1,6 @@
 //! `sluice debug kustomization`: what the controller knows of a Kustomization.
 
+use clap_complete::ArgValueCompleter;
 use std::collections::BTreeMap;
 
 use clap::{ArgGroup, Subcommand};
@@ -34,6 +35,7 @@ enum What {
 #[command(group(ArgGroup::new("part").required(true)))]
 struct DebugKustomization {
     /// Name of the Kustomization
+    #[arg(add = ArgValueCompleter::new(crate::completion::kustomizations))]
     name: String,
     /// Print the status
     #[arg(long, group = "part")]

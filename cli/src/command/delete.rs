@@ -1,5 +1,6 @@
 //! `sluice delete`: deletes an object of the toolkit and waits until it is gone.
 
+use clap_complete::ArgValueCompleter;
 use futures::StreamExt as _;
 use kube::api::DeleteParams;
 use kube::runtime::watcher;
@@ -7,8 +8,9 @@ use kube::{Api, ResourceExt as _};
 
 use crate::cluster::Cluster;
 use crate::command::reconcile::{fetch, not_found};
+use crate::completion::words;
 use crate::error::{CommandError, Result, is_unknown_kind};
-use crate::kind::{Kind, WordParser};
+use crate::kind::Kind;
 use crate::output::{Console, confirm};
 
 /// Arguments of `sluice delete`.
@@ -18,7 +20,7 @@ use crate::output::{Console, confirm};
 )]
 pub(crate) struct Delete {
     /// The kind and the name, for example: kustomization apps, source git fleet
-    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND NAME")]
+    #[arg(required = true, add = ArgValueCompleter::new(words), value_name = "KIND NAME")]
     words: Vec<String>,
     /// Don't ask
     #[arg(long, short = 's')]

@@ -1,5 +1,6 @@
 //! `sluice export`: objects as they may stand in a repository.
 
+use clap_complete::ArgValueCompleter;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::ListParams;
@@ -8,8 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::cluster::Cluster;
 use crate::command::get::no_objects;
 use crate::command::reconcile::fetch;
+use crate::completion::words;
 use crate::error::{CommandError, Result};
-use crate::kind::{Kind, WordParser};
+use crate::kind::Kind;
 use crate::output::{Console, yaml};
 
 /// Arguments of `sluice export`.
@@ -19,7 +21,7 @@ use crate::output::{Console, yaml};
 )]
 pub(crate) struct Export {
     /// The kind and the name, for example: kustomization apps, source git fleet
-    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND [NAME]")]
+    #[arg(required = true, add = ArgValueCompleter::new(words), value_name = "KIND [NAME]")]
     words: Vec<String>,
     /// All objects of the kind in the namespace
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `sluice get`: objects of the toolkit as a table, JSON or YAML.
 
+use clap_complete::ArgValueCompleter;
 use futures::TryStreamExt as _;
 use kube::api::ListParams;
 use kube::core::DynamicObject;
@@ -7,8 +8,9 @@ use kube::runtime::watcher;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
+use crate::completion::words;
 use crate::error::{CommandError, Result, is_unknown_kind};
-use crate::kind::{Kind, WordParser};
+use crate::kind::Kind;
 use crate::output::{Console, Format, Table, render};
 
 /// Arguments of `sluice get`.
@@ -18,7 +20,7 @@ use crate::output::{Console, Format, Table, render};
 )]
 pub(crate) struct Get {
     /// The kind, for example: kustomizations, sources git, all; then names of objects
-    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND [NAME]")]
+    #[arg(required = true, add = ArgValueCompleter::new(words), value_name = "KIND [NAME]")]
     words: Vec<String>,
     /// Objects of all namespaces
     #[arg(long, short = 'A')]

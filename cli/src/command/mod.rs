@@ -27,8 +27,6 @@ pub(crate) mod wait;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
 use crate::arguments::{Arguments, Command};
 use crate::cluster::{Cluster, ClusterArguments};
 use crate::error::{CommandError, Result};
@@ -39,8 +37,11 @@ use crate::output::Console;
 pub(crate) fn run_offline(arguments: &Arguments, console: &Console) -> Option<Result<ExitCode>> {
     match &arguments.command {
         Command::Completion { shell } => {
-            complete(*shell, console);
-            Some(Ok(ExitCode::SUCCESS))
+            let script = crate::completion::script(*shell);
+            Some(script.map(|script| {
+                console.result(&script);
+                ExitCode::SUCCESS
+            }))
         }
         Command::Helm(helm) => {
             let rendered = helm.run(&arguments.cluster, console);
@@ -128,10 +129,4 @@ async fn bounded(arguments: &ClusterArguments, command: impl Future<Output = Res
             ))
             .with_hint("check --context and the network, or wait longer with --timeout"))
         })
-}
-
-fn complete(shell: clap_complete::Shell, console: &Console) {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "sluice", &mut script);
-    console.result(&String::from_utf8_lossy(&script));
 }

@@ -1,5 +1,6 @@
 //! `sluice reconcile`: asks a controller to look now, and waits for the answer.
 
+use clap_complete::ArgValueCompleter;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube::core::DynamicObject;
@@ -8,8 +9,9 @@ use sluice_api::annotations;
 
 use crate::cluster::Cluster;
 use crate::command::wait::{Verdict, judge_settled, wait_quietly};
+use crate::completion::words;
 use crate::error::{CommandError, Result};
-use crate::kind::{Actions, Kind, WordParser, readiness};
+use crate::kind::{Actions, Kind, readiness};
 use crate::output::Console;
 
 /// Arguments of `sluice reconcile`.
@@ -19,7 +21,7 @@ use crate::output::Console;
 )]
 pub(crate) struct Reconcile {
     /// The kind and the name, for example: kustomization apps, source git flux-system
-    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND NAME")]
+    #[arg(required = true, add = ArgValueCompleter::new(words), value_name = "KIND NAME")]
     words: Vec<String>,
     /// Reconcile the source first (Kustomizations and HelmReleases)
     #[arg(long)]

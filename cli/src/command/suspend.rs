@@ -1,5 +1,6 @@
 //! `sluice suspend` and `sluice resume`.
 
+use clap_complete::ArgValueCompleter;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::{Api, ResourceExt as _};
@@ -9,15 +10,16 @@ use crate::cluster::Cluster;
 use crate::command::get::no_objects;
 use crate::command::reconcile::not_found;
 use crate::command::wait::{Verdict, judge_ready, wait_quietly};
+use crate::completion::words;
 use crate::error::{CommandError, Result, is_unknown_kind};
-use crate::kind::{Actions, Kind, WordParser};
+use crate::kind::{Actions, Kind};
 use crate::output::{Console, Progress};
 
 /// Which objects.
 #[derive(Debug, clap::Args)]
 struct Selection {
     /// The kind and names, for example: kustomization apps, source git flux-system
-    #[arg(required = true, value_parser = WordParser, hide_possible_values = true, value_name = "KIND [NAME…]")]
+    #[arg(required = true, add = ArgValueCompleter::new(words), value_name = "KIND [NAME…]")]
     words: Vec<String>,
     /// All objects of the kind in the namespace
     #[arg(long)]

@@ -2,7 +2,6 @@
 
 mod catalogue;
 mod columns;
-mod word;
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
 use serde_json::Value;
@@ -11,7 +10,6 @@ use crate::error::{CommandError, Result};
 
 pub(crate) use catalogue::KINDS;
 pub(crate) use columns::Columns;
-pub(crate) use word::WordParser;
 
 /// What can be asked of the objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +96,24 @@ impl Kind {
         }
         let (kind, names) = words.split_at(take);
         Ok((Self::find(kind)?, names))
+    }
+
+    /// The words that may follow these after a command until a kind is named.
+    pub(crate) fn words_after(words: &[String]) -> Vec<String> {
+        let folded = words.first().map(|word| word.to_lowercase());
+        let family = folded.as_deref().map(|word| word.trim_end_matches('s'));
+        let offered = KINDS.iter().filter_map(|kind| match family {
+            None if kind.family.is_empty() => Some(kind.words[0]),
+            None => Some(kind.family.trim_end_matches('s')),
+            Some(family) => (kind.family.trim_end_matches('s') == family).then_some(kind.words[0]),
+        });
+        let mut offered: Vec<String> = offered.chain(["all"]).map(str::to_owned).collect();
+        if offered.len() == 1 && family.is_some() {
+            offered.clear();
+        }
+        offered.sort_unstable();
+        offered.dedup();
+        offered
     }
 
     fn find(words: &[String]) -> Result<Vec<&'static Kind>> {

@@ -102,5 +102,7 @@ async fn a_cluster_is_bootstrapped_over_ssh_with_a_private_key() {
 
     let head = repository.head("main").unwrap();
     sluice.told(&right);
+    // The key that the cluster has opens the repository again.
+    sluice.told(&[&bootstrap[..], &["--silent"]].concat());
     assert_eq!(repository.head("main").unwrap(), head);
 }

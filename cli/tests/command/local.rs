@@ -30,16 +30,7 @@ fn completions_exist_for_every_shell_and_bash_accepts_its_own() {
     let sluice = Sluice::alone();
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = sluice.result(&["completion", shell]);
-        assert!(
-            script.contains("reconcile") && script.contains("with-source"),
-            "{shell}: {script}"
-        );
-        // The others have no completion of words.
-        let knows_kinds = script.contains("kustomizations") && script.contains("external");
-        assert!(
-            knows_kinds || !["bash", "zsh"].contains(&shell),
-            "{shell}: {script}"
-        );
+        assert!(script.contains("SLUICE_COMPLETE"), "{shell}: {script}");
     }
     let mut bash = Command::new("bash")
         .arg("-n")

@@ -9,6 +9,7 @@
 
 mod act;
 mod bootstrap;
+mod completion;
 mod delivery;
 mod documentation;
 mod get;
@@ -22,4 +23,5 @@ mod objects;
 mod reading;
 mod remote_bases;
 mod site;
+mod ssh_keys;
 mod support;

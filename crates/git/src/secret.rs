@@ -19,8 +19,8 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// The bytes, for handing them to the transport.
-    pub(crate) fn expose(&self) -> &[u8] {
+    /// The bytes, for handing them to the transport or storing them.
+    pub fn expose(&self) -> &[u8] {
         &self.0
     }
 }

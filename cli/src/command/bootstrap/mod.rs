@@ -3,24 +3,28 @@
 mod repository;
 mod ssh;
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
+use sluice_auth::SecretBytes;
 
 use crate::cluster::{Cluster, ClusterArguments, parse_duration};
 use crate::command::apply::{MANAGER, apply, wait_for_deployments};
+use crate::command::create::SshKey;
 use crate::command::wait::{Verdict, wait_for};
 use crate::error::{CommandError, Result};
 use crate::kind::{Kind, condition, readiness};
 use crate::manifests::components::ComponentArguments;
 use crate::manifests::sync::{Sync, kustomization_file};
 use crate::manifests::{COMPONENTS_FILE, DIRECTORY, KUSTOMIZATION_FILE, SYNC_FILE};
-use crate::output::Console;
+use crate::output::{Console, confirm};
+pub(crate) use repository::blocking;
 use repository::{Credentials, Repository};
-use ssh::SshAccess;
+use ssh::{SshAccess, SshAccessKey};
 
 /// Arguments of `sluice bootstrap`.
 #[derive(Debug, clap::Args)]
@@ -62,9 +66,8 @@ struct Git {
     /// File with the certificate authority of the Git server
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// File with the private key for ssh
-    #[arg(long, value_name = "FILE")]
-    private_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    ssh: SshKey,
     /// Host (and port) by which the cluster reaches the Git server over ssh, if not that of the URL
     #[arg(long, value_name = "HOST")]
     ssh_hostname: Option<String>,
@@ -182,7 +185,7 @@ impl Git {
             password: self.password.clone(),
             bearer: self.with_bearer_token,
             certificate_authority,
-            ssh: self.ssh_access(console).await?,
+            ssh: self.ssh_access(cluster, console).await?,
         };
         if self.url.starts_with("http://") && self.password.is_some() && !self.allow_insecure_http {
             return Err(
@@ -198,26 +201,50 @@ impl Git {
         Repository::new(&self.url, &self.branch, credentials, author, cluster.timeout)
     }
 
-    /// The key for a repository that is reached over ssh.
-    async fn ssh_access(&self, console: &Console) -> Result<Option<SshAccess>> {
+    /// The key for a repository that is reached over ssh, and its host.
+    async fn ssh_access(&self, cluster: &Cluster, console: &Console) -> Result<Option<SshAccess>> {
         if !self.url.starts_with("ssh://") {
             return Ok(None);
         }
-        let file = self.private_key_file.as_deref().ok_or_else(|| {
-            CommandError::new("bootstrap over ssh needs a private key that may write to the repository")
-                .with_hint("give its file with --private-key-file, and its passphrase with --password")
-        })?;
         let url = |hostname| repository::parse_url(&ssh::address(&self.url, &self.username, hostname)?);
-        SshAccess::gather(
-            &url(None)?,
-            &url(self.ssh_hostname.as_deref())?,
-            file,
-            self.password.as_deref(),
-            &self.ssh_hostkey_algos,
-            console,
-        )
-        .await
-        .map(Some)
+        let (url, followed) = (url(None)?, url(self.ssh_hostname.as_deref())?);
+        let key = self.ssh_key(cluster, console).await?;
+        SshAccess::gather(&url, &followed, &key, &self.ssh_hostkey_algos, console)
+            .await
+            .map(Some)
+    }
+
+    /// The key from the file, else the one that the cluster has from an earlier bootstrap, else a new one, if
+    /// somebody is there to give it the right to write.
+    async fn ssh_key(&self, cluster: &Cluster, console: &Console) -> Result<SshAccessKey> {
+        let password = self.password.as_deref().filter(|text| !text.is_empty());
+        if self.ssh.private_key_file.is_some() {
+            let pair = self.ssh.pair(password).await?;
+            let passphrase = password.map(SecretBytes::from);
+            return Ok(SshAccessKey { pair, passphrase });
+        }
+        let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+        if let Some(secret) = secrets.get_opt(&self.secret_name).await?
+            && let Some(key) = SshAccessKey::stored(&secret.into())?
+        {
+            return Ok(key);
+        }
+        if self.silent || !std::io::stdin().is_terminal() {
+            return Err(CommandError::new(
+                "bootstrap over ssh needs a private key that may write to the repository",
+            )
+            .with_hint("give its file with --private-key-file, and its passphrase with --password"));
+        }
+        let pair = self.ssh.pair(None).await?;
+        console.generated(&format!("deploy key: {}", pair.public_key.trim_end()));
+        confirm(
+            "Please give the key access to your repository, with the right to write. Does it have it?",
+            "give a key that has access with --private-key-file",
+        )?;
+        Ok(SshAccessKey {
+            pair,
+            passphrase: None,
+        })
     }
 
     /// The address that the cluster follows.

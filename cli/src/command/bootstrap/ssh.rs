@@ -1,11 +1,10 @@
 //! Bootstrap over SSH: the key that opens the repository, and the host that it is shown to.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use sluice_auth::{SecretBytes, keys};
-use sluice_git::{Budget, RemoteUrl, Secret, SshAlgorithms, SshCredentials};
+use sluice_auth::{SecretBytes, SecretData, keys};
+use sluice_git::{Budget, KeyPair, RemoteUrl, Secret, SshAlgorithms, SshCredentials};
 
 use super::repository::blocking;
 use crate::error::{CommandError, Result};
@@ -31,42 +30,58 @@ pub(crate) struct SshAccess {
     algorithms: SshAlgorithms,
 }
 
-impl SshAccess {
-    /// Reads the key, and asks the server of `url` for its host key; that of `followed` too, by which the cluster
-    /// reaches it.
+/// A private key with its passphrase, if it has one.
+pub(crate) struct SshAccessKey {
+    pub(crate) pair: KeyPair,
+    pub(crate) passphrase: Option<SecretBytes>,
+}
+
+impl SshAccessKey {
+    /// The key of a Secret, if it has one.
     ///
     /// # Errors
-    /// The file is no private key, the passphrase is wrong, or the server does not answer.
+    /// It cannot be read.
+    pub(crate) fn stored(secret: &SecretData) -> Result<Option<Self>> {
+        let Some(identity) = secret.get(keys::SSH_IDENTITY) else {
+            return Ok(None);
+        };
+        let passphrase = secret
+            .get(keys::PASSWORD)
+            .filter(|text| !text.is_empty())
+            .cloned();
+        let pair = sluice_git::load_key_pair(identity.expose(), passphrase.as_ref().map(SecretBytes::expose))
+            .map_err(|error| {
+                CommandError::new(format!("the key in Secret {}: {error}", secret.name()))
+                    .with_hint("give another one with --private-key-file")
+            })?;
+        Ok(Some(Self { pair, passphrase }))
+    }
+}
+
+impl SshAccess {
+    /// Asks the server of `url` for its host key; that of `followed` too, by which the cluster reaches it.
+    ///
+    /// # Errors
+    /// The server does not answer.
     pub(crate) async fn gather(
         url: &RemoteUrl,
         followed: &RemoteUrl,
-        file: &Path,
-        passphrase: Option<&str>,
+        key: &SshAccessKey,
         host_key_algorithms: &[String],
         console: &Console,
     ) -> Result<Self> {
-        let named = |error: &dyn std::fmt::Display| {
-            CommandError::new(format!("--private-key-file {}: {error}", file.display()))
-        };
-        let identity = SecretBytes::new(std::fs::read(file).map_err(|error| named(&error))?);
-        let passphrase = passphrase.filter(|text| !text.is_empty()).map(SecretBytes::from);
-        let pair = sluice_git::load_key_pair(identity.expose(), passphrase.as_ref().map(SecretBytes::expose))
-            .map_err(|error| {
-                named(&error)
-                    .with_hint("--password is the passphrase of the key; leave it out if it has none")
-            })?;
         let known_hosts = scan(url, host_key_algorithms, console).await?;
         let same = (url.host(), url.port()) == (followed.host(), followed.port());
         let followed_hosts = match same {
             true => known_hosts.clone(),
             false => scan(followed, host_key_algorithms, console).await?,
         };
-        console.success(&format!("public key: {}", pair.public_key.trim_end()));
+        console.success(&format!("public key: {}", key.pair.public_key.trim_end()));
         Ok(Self {
             user: url.username().to_owned(),
-            identity,
-            public_key: pair.public_key,
-            passphrase,
+            identity: SecretBytes::from(key.pair.private_key.expose().to_vec()),
+            public_key: key.pair.public_key.clone(),
+            passphrase: key.passphrase.clone(),
             known_hosts,
             followed_hosts,
             algorithms: SshAlgorithms {

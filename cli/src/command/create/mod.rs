@@ -4,6 +4,7 @@ mod kustomization;
 mod labels;
 mod secret;
 mod source;
+mod ssh;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,6 +24,8 @@ use crate::command::wait::{Verdict, judge_ready, wait_quietly};
 use crate::error::{CommandError, Result};
 use crate::kind::{Kind, condition};
 use crate::output::Console;
+
+pub(crate) use ssh::SshKey;
 
 /// Arguments of `sluice create`.
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use sluice_git::RemoteUrl;
 
 use super::Common;
+use super::ssh::SshKey;
 use crate::cluster::{Cluster, ClusterArguments};
 use crate::command::apply::MANAGER;
 use crate::command::export::document;
@@ -33,7 +34,7 @@ enum What {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  sluice create secret git fleet-auth --url=https://git.example.com/org/fleet --username=git --password=TOKEN\n  sluice create secret git fleet-auth --url=https://git.example.com/org/fleet --bearer-token=TOKEN --ca-crt-file=ca.crt --export"
+    after_help = "Examples:\n  sluice create secret git fleet-auth --url=https://git.example.com/org/fleet --username=git --password=TOKEN\n  sluice create secret git fleet-auth --url=https://git.example.com/org/fleet --bearer-token=TOKEN --ca-crt-file=ca.crt --export\n  sluice create secret git fleet-auth --url=ssh://git@git.example.com/org/fleet --ssh-key-algorithm=ed25519\n  sluice create secret git fleet-auth --url=ssh://git@git.example.com/org/fleet --private-key-file=id_ecdsa --password=PASSPHRASE"
 )]
 struct CreateGit {
     #[command(flatten)]
@@ -53,6 +54,8 @@ struct CreateGit {
     /// File with the certificate authority of the Git server
     #[arg(long, value_name = "FILE")]
     ca_crt_file: Option<PathBuf>,
+    #[command(flatten)]
+    ssh: SshKey,
 }
 
 impl CreateSecret {
@@ -66,14 +69,7 @@ impl CreateGit {
     async fn run(&self, arguments: &ClusterArguments, console: &Console) -> Result<()> {
         self.common.check()?;
         let url = git_url(&self.url)?;
-        let credentials = GitCredentials {
-            username: self.username.as_deref(),
-            password: self.password.as_ref(),
-            bearer_token: self.bearer_token.as_ref(),
-            certificate_authority: self.ca_crt_file.as_deref(),
-        };
-        credentials.require()?;
-        let fields = credentials.fields(&url)?;
+        let fields = self.fields(&url, console).await?;
         let (name, namespace) = (&self.common.name, arguments.namespace()?);
         if self.common.export {
             let mut manifest = json!({
@@ -95,7 +91,27 @@ impl CreateGit {
     }
 }
 
-/// What a Git server wants to be told.
+impl CreateGit {
+    async fn fields(&self, url: &RemoteUrl, console: &Console) -> Result<Fields> {
+        if url.scheme() == "ssh" {
+            let identity = self.ssh.identity(url, self.password.as_ref()).await?;
+            if !self.common.export {
+                console.generated(&format!("deploy key: {}", identity.public_key()));
+            }
+            return identity.fields();
+        }
+        let credentials = GitCredentials {
+            username: self.username.as_deref(),
+            password: self.password.as_ref(),
+            bearer_token: self.bearer_token.as_ref(),
+            certificate_authority: self.ca_crt_file.as_deref(),
+        };
+        credentials.require()?;
+        credentials.fields()
+    }
+}
+
+/// What a Git server wants to be told over HTTP.
 pub(super) struct GitCredentials<'flags> {
     pub(super) username: Option<&'flags str>,
     pub(super) password: Option<&'flags Password>,
@@ -130,13 +146,7 @@ impl GitCredentials<'_> {
     ///
     /// # Errors
     /// A file that can't be read.
-    pub(super) fn fields(&self, url: &RemoteUrl) -> Result<Fields> {
-        if url.scheme() == "ssh" {
-            return Err(
-                CommandError::new("Git over SSH needs a Secret that is there already")
-                    .with_hint("create one with identity and known_hosts, and name it with --secret-ref"),
-            );
-        }
+    pub(super) fn fields(&self) -> Result<Fields> {
         let mut fields = Fields::new();
         if let (Some(username), Some(password)) = (self.username, self.password) {
             fields.insert("username", Password::new(username));

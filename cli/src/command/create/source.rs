@@ -7,12 +7,13 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use sluice_git::RemoteUrl;
 
-use super::secret::{GitCredentials, store};
+use super::secret::{Fields, GitCredentials, store};
+use super::ssh::SshKey;
 use super::{Common, Interval, await_ready, duration, print, set, upsert};
 use crate::cluster::{Cluster, ClusterArguments, parse_duration};
 use crate::error::{CommandError, Result};
 use crate::kind::Kind;
-use crate::output::Console;
+use crate::output::{Console, confirm};
 use crate::password::Password;
 
 /// Arguments of `sluice create source`.
@@ -30,7 +31,7 @@ enum What {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  sluice create source git fleet --url=https://git.example.com/org/fleet --branch=main\n  sluice create source git app --url=https://git.example.com/org/app --tag-semver='>=1.0.0 <2.0.0' --interval=10m\n  sluice create source git fleet --url=https://git.example.com/org/fleet --branch=main --username=git --password=TOKEN"
+    after_help = "Examples:\n  sluice create source git fleet --url=https://git.example.com/org/fleet --branch=main\n  sluice create source git app --url=https://git.example.com/org/app --tag-semver='>=1.0.0 <2.0.0' --interval=10m\n  sluice create source git fleet --url=https://git.example.com/org/fleet --branch=main --username=git --password=TOKEN\n  sluice create source git fleet --url=ssh://git@git.example.com/org/fleet --branch=main --ssh-key-algorithm=ed25519"
 )]
 struct CreateGit {
     #[command(flatten)]
@@ -85,7 +86,9 @@ struct CreateGit {
     /// How long a fetch may take
     #[arg(long, value_parser = parse_duration)]
     fetch_timeout: Option<Duration>,
-    /// Don't ask
+    #[command(flatten)]
+    ssh: SshKey,
+    /// Don't ask whether the deploy key has been added to the repository
     #[arg(long, short = 's')]
     silent: bool,
 }
@@ -200,6 +203,10 @@ impl CreateGit {
         url: &RemoteUrl,
         console: &Console,
     ) -> Result<Option<String>> {
+        if url.scheme() == "ssh" {
+            let fields = self.ssh_fields(url, console).await?;
+            return self.store_fields(cluster, &fields, console).await.map(Some);
+        }
         let credentials = GitCredentials {
             username: self.username.as_deref(),
             password: self.password.as_ref(),
@@ -209,13 +216,35 @@ impl CreateGit {
         if url.scheme() == "http" && credentials.has_password() {
             console.warning("insecure configuration: credentials configured for an HTTP URL");
         }
-        let fields = credentials.fields(url)?;
+        let fields = credentials.fields()?;
         if fields.is_empty() {
             return Ok(None);
         }
+        self.store_fields(cluster, &fields, console).await.map(Some)
+    }
+
+    /// Takes or makes a key, shows what the repository must let in, and asks whether it does.
+    async fn ssh_fields(&self, url: &RemoteUrl, console: &Console) -> Result<Fields> {
+        let identity = self.ssh.identity(url, self.password.as_ref()).await?;
+        console.success(&format!(
+            "collected public key from SSH server:\n{}",
+            identity.known_hosts
+        ));
+        console.generated(&format!("deploy key: {}", identity.public_key()));
+        if !self.silent {
+            confirm(
+                "Have you added the deploy key to your repository",
+                "add the key that is shown to the repository, and give --silent; with --private-key-file the key is known beforehand",
+            )?;
+        }
+        identity.fields()
+    }
+
+    /// Stores a Secret of the object's name.
+    async fn store_fields(&self, cluster: &Cluster, fields: &Fields, console: &Console) -> Result<String> {
         console.action("applying secret with repository credentials");
-        store(cluster, &self.common.name, &fields, &[]).await?;
+        store(cluster, &self.common.name, fields, &[]).await?;
         console.success("authentication configured");
-        Ok(Some(self.common.name.clone()))
+        Ok(self.common.name.clone())
     }
 }

@@ -3,6 +3,7 @@
 mod branch;
 mod release;
 
+use clap_complete::ArgValueCompleter;
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
@@ -42,6 +43,7 @@ enum What {
 #[derive(Debug, clap::Args)]
 struct TreeKustomization {
     /// Name of the Kustomization
+    #[arg(add = ArgValueCompleter::new(crate::completion::kustomizations))]
     name: String,
     /// Only objects of the toolkit
     #[arg(long)]
