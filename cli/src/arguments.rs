@@ -1,5 +1,7 @@
 //! The command line's grammar.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -25,6 +27,62 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The part of the grammar whose commands are called many times in a row, by scripts and editors: setting up the whole
+/// grammar would take as long as a small build.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sluice",
+    version,
+    args_override_self = true,
+    disable_help_subcommand = true,
+    infer_long_args = false
+)]
+struct EngineArguments {
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    #[arg(long, global = true)]
+    verbose: bool,
+    #[command(subcommand)]
+    command: EngineCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum EngineCommand {
+    Helm(command::helm::Helm),
+    Kustomize(command::kustomize::Kustomize),
+}
+
+impl Arguments {
+    /// Reads what the program was called with.
+    ///
+    /// # Errors
+    /// A wrong use, or a call for help or the version, which is then to be printed.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let is_engine = words
+            .get(1)
+            .is_some_and(|word| word == "helm" || word == "kustomize");
+        // What is wrong there is told by the whole grammar, which knows all commands.
+        if is_engine && let Ok(arguments) = EngineArguments::try_parse_from(&words) {
+            return Ok(arguments.into());
+        }
+        Self::try_parse_from(words)
+    }
+}
+
+impl From<EngineArguments> for Arguments {
+    fn from(arguments: EngineArguments) -> Self {
+        Self {
+            cluster: arguments.cluster,
+            verbose: arguments.verbose,
+            command: match arguments.command {
+                EngineCommand::Helm(helm) => Command::Helm(helm),
+                EngineCommand::Kustomize(kustomize) => Command::Kustomize(kustomize),
+            },
+        }
+    }
 }
 
 /// The commands.
@@ -107,6 +165,22 @@ mod tests {
             if let Err(error) = Arguments::try_parse_from(&words) {
                 panic!("{command}: {error}");
             }
+        }
+    }
+
+    #[test]
+    fn the_part_for_engines_reads_what_the_whole_grammar_reads() {
+        for line in [
+            "sluice kustomize build",
+            "sluice kustomize build clusters/staging --reorder none -o out.yaml --verbose",
+            "sluice kustomize build --load-restrictor LoadRestrictionsNone -n apps --timeout 1m",
+            "sluice helm template app ./chart --set a=b,c=d -f values.yaml --kube-version 1.30.0 -n apps",
+            "sluice helm show values ./chart",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            let whole = Arguments::try_parse_from(&words).unwrap();
+            let part: Arguments = EngineArguments::try_parse_from(&words).unwrap().into();
+            assert_eq!(format!("{part:?}"), format!("{whole:?}"), "{line}");
         }
     }
 

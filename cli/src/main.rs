@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use tokio::runtime::Runtime;
 
 use arguments::Arguments;
@@ -22,7 +21,7 @@ mod password;
 
 fn main() -> ExitCode {
     completion::answer();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => return told(&error),
     };

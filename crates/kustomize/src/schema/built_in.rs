@@ -20,8 +20,21 @@ struct Kind {
 /// The table with what has been read of it.
 pub(super) struct BuiltIn {
     kinds: HashMap<&'static str, Vec<Kind>>,
+    definitions: LazyLock<Definitions>,
+}
+
+/// The definitions, which only patches and custom schemas ask for.
+struct Definitions {
     lines: Vec<&'static str>,
-    definitions: Vec<OnceLock<Definition>>,
+    read: Vec<OnceLock<Definition>>,
+}
+
+impl Definitions {
+    fn new() -> Self {
+        let lines: Vec<&'static str> = TABLE.lines().skip_while(|line| *line != "#").skip(1).collect();
+        let read = lines.iter().map(|_| OnceLock::new()).collect();
+        Self { lines, read }
+    }
 }
 
 impl BuiltIn {
@@ -33,8 +46,7 @@ impl BuiltIn {
 
     fn new() -> Self {
         let mut kinds: HashMap<&'static str, Vec<Kind>> = HashMap::with_capacity(256);
-        let mut lines = TABLE.lines();
-        for line in lines.by_ref().take_while(|line| *line != "#") {
+        for line in TABLE.lines().take_while(|line| *line != "#") {
             let mut words = line.split(' ');
             let mut word = || words.next().unwrap_or_default();
             let (scope, api_version, kind) = (word(), word(), word());
@@ -46,12 +58,9 @@ impl BuiltIn {
                 shape: Shape::Object(word().parse().unwrap_or(usize::MAX)),
             });
         }
-        let lines: Vec<&'static str> = lines.collect();
-        let definitions = lines.iter().map(|_| OnceLock::new()).collect();
         Self {
             kinds,
-            lines,
-            definitions,
+            definitions: LazyLock::new(Definitions::new),
         }
     }
 
@@ -75,17 +84,14 @@ impl BuiltIn {
 
     /// How many definitions there are.
     pub(super) fn len(&self) -> usize {
-        self.lines.len()
+        self.definitions.lines.len()
     }
 
     /// The definition of a number.
     pub(super) fn definition(&self, number: usize) -> Option<&Definition> {
-        let line = self.lines.get(number)?;
-        Some(
-            self.definitions
-                .get(number)?
-                .get_or_init(|| parse_definition(line)),
-        )
+        let line = self.definitions.lines.get(number)?;
+        let read = self.definitions.read.get(number)?;
+        Some(read.get_or_init(|| parse_definition(line)))
     }
 }
 
