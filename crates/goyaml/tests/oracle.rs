@@ -145,14 +145,19 @@ fn kyaml_text(text: &str) -> Result<String, String> {
 /// Where kyaml's way to JSON, through text and a decoder into a Go map, is not followed: errors (it counts
 /// lines of its own text and decodes in another order), comments below a kept line break, and merges whose
 /// keys are numbers.
-fn is_beyond_kyaml(text: &str, ours: &Result<String, String>, theirs: &Value) -> bool {
+fn is_beyond_kyaml(text: &str, ours: &Result<String, String>, theirs: &Value, printed: &Value) -> bool {
     let both_fail = ours.is_err() && theirs["error"] != "";
     let kept = (text.contains("|+") || text.contains(">+")) && text.contains('#');
     let merged_numbers =
         text.contains("<<") && matches!(ours, Err(error) if error.starts_with("json: unsupported"));
     let merged_flow = text.contains("<<") && text.contains('{');
     let behind_null = text.contains("null") && ours.is_err();
-    both_fail || kept || merged_numbers || merged_flow || behind_null
+    // Among comments and anchors, kyaml prints what it cannot read again.
+    let unreadable = theirs["error"]
+        .as_str()
+        .is_some_and(|error| error.ends_with("could not find expected ':'"))
+        && printed["error"] == "";
+    unreadable || both_fail || kept || merged_numbers || merged_flow || behind_null
 }
 
 fn compare_reading(texts: &[String]) {
@@ -167,7 +172,7 @@ fn compare_reading(texts: &[String]) {
         let strict = go_json(text, Flavour::SigsStrict);
         differences.extend(difference("strict", text, &strict, &answer["strict"], true));
         if let Some(kyaml) = kyaml_json(text)
-            && !is_beyond_kyaml(text, &kyaml, &answer["kyaml"])
+            && !is_beyond_kyaml(text, &kyaml, &answer["kyaml"], &answer["text"])
         {
             differences.extend(difference("kyaml", text, &kyaml, &answer["kyaml"], true));
         }

@@ -7,9 +7,9 @@ mod key;
 mod pem;
 mod sign;
 
+use core::net::IpAddr;
 use std::any::Any;
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::rc::Rc;
 
 use self::key::PrivateKey;
