@@ -1,6 +1,6 @@
 //! The formats of texts, with the words of Helm's library for what is wrong.
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 use sluice_gotemplate::parse;
 

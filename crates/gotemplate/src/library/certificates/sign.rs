@@ -1,6 +1,6 @@
 //! Certificates as sprig has Go write them.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::time::Duration;
 
 use der::asn1::{
