@@ -17,7 +17,7 @@ use crate::command;
     disable_help_subcommand = true,
     infer_long_args = false
 )]
-pub(crate) struct Arguments {
+pub(crate) struct Grammar<C: Subcommand> {
     /// The cluster and the bounds of the command.
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
@@ -26,28 +26,14 @@ pub(crate) struct Arguments {
     pub(crate) verbose: bool,
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: C,
 }
 
-/// The part of the grammar whose commands are called many times in a row, by scripts and editors: setting up the whole
-/// grammar would take as long as a small build.
-#[derive(Debug, Parser)]
-#[command(
-    name = "sluice",
-    version,
-    args_override_self = true,
-    disable_help_subcommand = true,
-    infer_long_args = false
-)]
-struct EngineArguments {
-    #[command(flatten)]
-    cluster: ClusterArguments,
-    #[arg(long, global = true)]
-    verbose: bool,
-    #[command(subcommand)]
-    command: EngineCommand,
-}
+/// The whole grammar.
+pub(crate) type Arguments = Grammar<Command>;
 
+/// The commands that are called many times in a row, by scripts and editors: setting up the whole grammar would take as
+/// long as a small build.
 #[derive(Debug, Subcommand)]
 enum EngineCommand {
     Helm(command::helm::Helm),
@@ -65,15 +51,15 @@ impl Arguments {
             .get(1)
             .is_some_and(|word| word == "helm" || word == "kustomize");
         // What is wrong there is told by the whole grammar, which knows all commands.
-        if is_engine && let Ok(arguments) = EngineArguments::try_parse_from(&words) {
+        if is_engine && let Ok(arguments) = Grammar::<EngineCommand>::try_parse_from(&words) {
             return Ok(arguments.into());
         }
         Self::try_parse_from(words)
     }
 }
 
-impl From<EngineArguments> for Arguments {
-    fn from(arguments: EngineArguments) -> Self {
+impl From<Grammar<EngineCommand>> for Arguments {
+    fn from(arguments: Grammar<EngineCommand>) -> Self {
         Self {
             cluster: arguments.cluster,
             verbose: arguments.verbose,
@@ -179,7 +165,7 @@ mod tests {
         ] {
             let words: Vec<&str> = line.split(' ').collect();
             let whole = Arguments::try_parse_from(&words).unwrap();
-            let part: Arguments = EngineArguments::try_parse_from(&words).unwrap().into();
+            let part: Arguments = Grammar::<EngineCommand>::try_parse_from(&words).unwrap().into();
             assert_eq!(format!("{part:?}"), format!("{whole:?}"), "{line}");
         }
     }
