@@ -418,15 +418,7 @@ async fn azure_devops_is_shown_a_token_of_the_default_service_account_that_is_re
     assert_eq!(form["scope"], "499b84ac-1321-427f-aa17-267ca6975798/.default");
     let second = repository.commit_files("Second", &[("b.yaml", "2")]).unwrap();
     let revision = format!("main@sha1:{second}");
-    bench
-        .until("app", "the second revision", |object| {
-            object
-                .status
-                .as_ref()
-                .and_then(|status| status.artifact.as_ref())
-                .is_some_and(|artifact| artifact.revision == revision)
-        })
-        .await;
+    bench.until_revision("app", &revision).await;
     bench
         .patch_spec("app", json!({"interval": "1h", "timeout": "50s"}))
         .await;

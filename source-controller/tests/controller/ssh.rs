@@ -69,15 +69,7 @@ async fn repository_over_ssh_becomes_ready_and_follows_the_branch() {
     assert_eq!(artifact(&ready).revision, format!("main@sha1:{}", ssh.commit));
     let second = ssh.repository.commit_files("Second", &[("b.yaml", "2")]).unwrap();
     let revision = format!("main@sha1:{second}");
-    bench
-        .until("app", "the second revision", |object| {
-            object
-                .status
-                .as_ref()
-                .and_then(|status| status.artifact.as_ref())
-                .is_some_and(|artifact| artifact.revision == revision)
-        })
-        .await;
+    bench.until_revision("app", &revision).await;
     assert!(!bench.log().contains("hunter2") && !bench.log().contains("PRIVATE KEY"));
 }
 

@@ -183,6 +183,18 @@ impl Bench {
         }
     }
 
+    /// Waits until the artifact is of this revision.
+    pub(crate) async fn until_revision(&self, name: &str, revision: &str) -> GitRepository {
+        self.until(name, revision, |object| {
+            object
+                .status
+                .as_ref()
+                .and_then(|status| status.artifact.as_ref())
+                .is_some_and(|artifact| artifact.revision == revision)
+        })
+        .await
+    }
+
     /// Asks for a reconcile and waits until it was answered.
     pub(crate) async fn reconcile(&self, name: &str) -> GitRepository {
         let request = self.request(name).await;
